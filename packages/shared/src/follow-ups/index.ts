@@ -1,0 +1,10 @@
+export { defineFollowUps, findFollowUp, type FollowUps } from './define-follow-ups.ts'
+export type {
+  FollowUp,
+  FollowUpContext,
+  FollowUpEvent,
+  FollowUpLog,
+  SumeArtifact,
+  SumePayload,
+} from './follow-up.ts'
+export { discard, isOutcome, type Outcome, snooze } from './outcome.ts'

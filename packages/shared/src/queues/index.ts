@@ -1,0 +1,10 @@
+export { workerConnection } from './connections.ts'
+export {
+  type Enqueued,
+  type FollowUpJob,
+  jobId,
+  jobOptions,
+  QUEUE_NAME,
+} from './follow-ups-queue.ts'
+export { openProducer, type Producer, type ProducerOptions } from './producer.ts'
+export { type Lost, openRestorer, type Restorer, type RestorerOptions } from './restorer.ts'

@@ -1,0 +1,24 @@
+export { type Backoff, backoffMs } from './backoff.ts'
+export { type Clock, elapsedMs, systemClock } from './clock.ts'
+export { DeadlineError, withDeadline } from './deadline.ts'
+export {
+  ConfigError,
+  type Env,
+  headerName,
+  integer,
+  logLevel,
+  readEnv,
+  secrets,
+  servicesSpec,
+  text,
+  url,
+} from './env.ts'
+export { errorText, toError } from './errors.ts'
+export { runProcess } from './process.ts'
+export {
+  every,
+  type Report,
+  type RunningService,
+  type Service,
+  type ServiceObserver,
+} from './service.ts'

@@ -1,0 +1,1 @@
+export { signDelivery } from './sign.ts'

@@ -1,0 +1,45 @@
+import { errorText } from '../runtime/index.ts'
+import type { Events } from './events.ts'
+import type { Logger } from './logger.ts'
+
+/** How long one trouble that repeats, such as a lost connection, stays quiet after it was logged. */
+const REPEAT_MS = 10_000
+
+/** One line for each delivery, attempt and service run that did something. Errors are for a person to act on. */
+export function logEvents(events: Events, log: Logger, now: () => number): void {
+  events.on('delivery:answered', ({ error, ...line }) => {
+    const fields = error === undefined ? line : { ...line, error: errorText(error) }
+    if (line.receipt === 'unavailable')
+      log.error(fields, 'delivery refused: the ledger cannot take it now')
+    else if (line.receipt === 'unsigned') log.warn(fields, 'delivery refused: not signed')
+    else if (line.receipt === 'quarantined') log.warn(fields, 'delivery quarantined')
+    else log.info(fields, `delivery ${line.receipt}`)
+  })
+  events.on('enqueue:failed', ({ dedupeKey, error }) =>
+    log.warn({ dedupeKey, error: errorText(error) }, 'not enqueued; the sweeper will'),
+  )
+  events.on('attempt:started', (line) => log.debug(line, 'attempt started'))
+  events.on('attempt:settled', (line) => {
+    if (line.outcome === 'dead') log.error(line, 'event dead: a person must look')
+    else if (line.outcome === 'done') log.info(line, 'event done')
+    else log.warn(line, `attempt settled: ${line.outcome}`)
+  })
+  events.on('attempt:refused', (line) => log.info(line, 'attempt refused'))
+  events.on('lease:lost', (line) => log.warn(line, 'lease lost'))
+  events.on('event:swept', (line) => log.warn(line, 'put back into the queue'))
+  events.on('service:ran', (line) => {
+    const idle = Object.values(line.report).every((count) => count === 0)
+    log[idle ? 'debug' : 'info'](line, `${line.service} ran`)
+  })
+  events.on('service:failed', ({ error, ...line }) =>
+    log.error({ ...line, error: errorText(error) }, `${line.service} failed; it will run again`),
+  )
+  const quietUntil = new Map<string, number>()
+  events.on('background:error', ({ where, error }) => {
+    const said = `${where}: ${errorText(error)}`
+    if ((quietUntil.get(said) ?? 0) > now()) return
+    if (quietUntil.size > 1000) quietUntil.clear()
+    quietUntil.set(said, now() + REPEAT_MS)
+    log.warn({ where, error: errorText(error) }, 'trouble in the background')
+  })
+}

@@ -1,0 +1,6 @@
+export { openTestDatabase, type TestDatabase, testPrefix } from './database.ts'
+export { deliver, jobBody, runBody, TEST_SECRET } from './delivery.ts'
+export { servers } from './servers.ts'
+export { type SignatureVectors, signatureVectors } from './signature-vectors.ts'
+export { type AppProcess, startApp } from './start-app.ts'
+export { waitFor } from './wait-for.ts'

@@ -4,6 +4,9 @@ import { defineConfig } from 'vitest/config'
 // The servers' addresses come from `packages/services` (see the `test` script).
 export default defineConfig({
   test: {
+    reporters: process.env['CI']
+      ? ['default', ['json', { outputFile: '.local/test-results.json' }]]
+      : ['default'],
     projects: [
       {
         test: {

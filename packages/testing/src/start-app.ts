@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { waitFor } from './wait-for.ts'
 
+const MAX_LINES = 20_000
 const ROOT = join(import.meta.dirname, '../../..')
 
 /** A process of one of the apps, started as in production. */
@@ -26,7 +27,11 @@ export interface AppProcess {
  * Starts `apps/<app>/src/main.ts` on free loopback ports and waits for its `listening` line. Only the
  * given environment reaches it: none of the shell's own settings.
  */
-export async function startApp(app: string, env: Record<string, string>): Promise<AppProcess> {
+export async function startApp(
+  app: string,
+  env: Record<string, string>,
+  onLine?: (text: string, line: Record<string, unknown> | undefined) => void,
+): Promise<AppProcess> {
   const child = spawn(process.execPath, [join(ROOT, 'apps', app, 'src/main.ts')], {
     cwd: ROOT,
     env: {
@@ -41,13 +46,13 @@ export async function startApp(app: string, env: Record<string, string>): Promis
   })
   const lines: Record<string, unknown>[] = []
   const printed: string[] = []
-  const keep = (line: string) => {
-    printed.push(line)
-    try {
-      lines.push(JSON.parse(line) as Record<string, unknown>)
-    } catch {
-      // not a log line
-    }
+  const keep = (text: string) => {
+    const line = parseLine(text)
+    printed.push(text)
+    if (line !== undefined) lines.push(line)
+    // A process that stays up for days must not fill this one's memory.
+    for (const kept of [printed, lines]) if (kept.length > MAX_LINES) kept.splice(0, MAX_LINES / 2)
+    onLine?.(text, line)
   }
   createInterface({ input: child.stdout }).on('line', keep)
   createInterface({ input: child.stderr }).on('line', keep)
@@ -80,5 +85,14 @@ export async function startApp(app: string, env: Record<string, string>): Promis
       child.kill('SIGKILL')
       await once(child, 'exit')
     },
+  }
+}
+
+function parseLine(text: string): Record<string, unknown> | undefined {
+  if (!text.startsWith('{')) return undefined
+  try {
+    return JSON.parse(text) as Record<string, unknown>
+  } catch {
+    return undefined
   }
 }

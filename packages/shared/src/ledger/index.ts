@@ -2,6 +2,7 @@ export { type Claim, claimEvent, type ClaimedEvent, readClaimed } from './claim-
 export { type Db, type Ledger, type LedgerOptions, openLedger } from './db.ts'
 export { isUnavailable, type LedgerCode, LedgerError } from './errors.ts'
 export { exhaustEvent } from './exhaust-event.ts'
+export { type EventSummary, findEvents } from './find-events.ts'
 export { type DueEvent, leaseDue } from './lease-due.ts'
 export { isMigrated, migrate, pendingMigrations } from './migrate.ts'
 export { quarantineBody, trimQuarantine } from './quarantine-body.ts'

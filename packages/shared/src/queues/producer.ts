@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Queue } from 'bullmq'
 import { toError, withDeadline } from '../runtime/index.ts'
@@ -43,17 +44,24 @@ export function openProducer(options: ProducerOptions): Producer {
   queue.on('error', options.onError)
   let pausedUntil = 0
 
+  const add = async (event: Enqueued) => {
+    // Just started, or Redis is just back: without this wait the first deliveries would be left to the sweeper.
+    if (connection.status === 'connecting' || connection.status === 'connect') {
+      await once(connection, 'ready')
+    }
+    await queue.add(
+      event.status,
+      { dedupeKey: event.dedupeKey },
+      jobOptions(event, options.maxAttempts),
+    )
+  }
+
   return {
     async enqueue(event) {
       if (performance.now() < pausedUntil)
         throw new Error('Redis failed a moment ago and is left alone')
       try {
-        const added = queue.add(
-          event.status,
-          { dedupeKey: event.dedupeKey },
-          jobOptions(event, options.maxAttempts),
-        )
-        await withDeadline(added, PATIENCE_MS, 'adding a job')
+        await withDeadline(add(event), PATIENCE_MS, 'adding a job')
       } catch (error) {
         pausedUntil = performance.now() + PAUSE_MS
         throw toError(error)

@@ -1,0 +1,2 @@
+export type { ManagedServer } from './local/managed-server.ts'
+export { openServices, type OpenServicesOptions, type Services } from './open-services.ts'

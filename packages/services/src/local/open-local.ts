@@ -1,0 +1,59 @@
+import { randomBytes } from 'node:crypto'
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Services } from '../open-services.ts'
+import { guard } from './guardian.ts'
+import { endInstance, endLeftInstances, makeInstance } from './instance.ts'
+import { startMysql } from './mysql.ts'
+import { havePrograms } from './programs.ts'
+import { startRedis } from './redis.ts'
+
+/**
+ * Starts a private MySQL and Redis from this machine's programs, under the project's own `.local`. They
+ * end with this process, however it ends.
+ */
+export async function openLocal(root: string, log: (line: string) => void): Promise<Services> {
+  const programs = havePrograms(log)
+  const parent = join(root, '.local/services')
+  mkdirSync(parent, { recursive: true })
+  const left = await endLeftInstances(parent)
+  if (left > 0) log(`services: cleaned up after ${left} earlier run(s) that did not end well`)
+  const instance = makeInstance(parent)
+  const release = guard(instance.folder)
+  const close = async () => {
+    await endInstance(instance.folder)
+    release()
+  }
+  try {
+    const password = randomBytes(18).toString('hex')
+    const [mysql, redis] = await Promise.all([
+      startMysql({
+        programs,
+        folder: instance.folder,
+        parent,
+        password,
+        started: (pid, startedAt) => instance.note('mysql', { pid, startedAt }),
+      }),
+      startRedis({
+        programs,
+        folder: instance.folder,
+        password,
+        started: (pid, startedAt) => instance.note('redis', { pid, startedAt }),
+      }),
+    ])
+    log(
+      `services: private ${programs.family === 'mariadb' ? 'MariaDB' : 'MySQL'} and Redis from this machine's programs`,
+    )
+    return {
+      lane: 'local',
+      databaseUrl: mysql.url,
+      redisUrl: redis.url,
+      mysql: mysql.server,
+      redis: redis.server,
+      close,
+    }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}

@@ -1,0 +1,60 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { Redis } from 'ioredis'
+import { freePort } from './free-port.ts'
+import { type ManagedServer, startServer } from './managed-server.ts'
+import type { Programs } from './programs.ts'
+
+export interface StartOptions {
+  readonly programs: Programs
+  readonly folder: string
+  readonly password: string
+  readonly started: (pid: number, startedAt: string | null) => void
+}
+
+/** Starts a private Redis on a free loopback port. */
+export async function startRedis(
+  options: StartOptions,
+): Promise<{ server: ManagedServer; url: string }> {
+  const { programs, folder, password } = options
+  const data = join(folder, 'redis')
+  mkdirSync(data)
+  const port = await freePort()
+  const url = `redis://:${password}@127.0.0.1:${port}`
+  const config = join(folder, 'redis.conf')
+  const lines = [
+    'bind 127.0.0.1',
+    `port ${port}`,
+    `dir ${data}`,
+    `requirepass ${password}`,
+    // The queue survives a restart but for the last second, and nothing is evicted to make room.
+    'appendonly yes',
+    'appendfsync everysec',
+    'save ""',
+    'maxmemory-policy noeviction',
+  ]
+  writeFileSync(config, `${lines.join('\n')}\n`, { mode: 0o600 })
+  const server = await startServer({
+    name: 'redis-server',
+    command: programs.redis.command,
+    argv0: programs.redis.argv0,
+    args: [config],
+    logFile: join(folder, 'redis.log'),
+    answers: async () => {
+      const redis = new Redis(url, {
+        lazyConnect: true,
+        retryStrategy: () => null,
+        connectTimeout: 2000,
+      })
+      redis.on('error', () => undefined)
+      try {
+        await redis.connect()
+        await redis.ping()
+      } finally {
+        redis.disconnect()
+      }
+    },
+    started: options.started,
+  })
+  return { server, url }
+}

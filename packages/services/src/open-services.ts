@@ -1,0 +1,75 @@
+import { join } from 'node:path'
+import { chooseLanes, type Lane } from './lanes.ts'
+import type { ManagedServer } from './local/managed-server.ts'
+import { openLocal } from './local/open-local.ts'
+
+/** A MySQL and a Redis to work on. */
+export interface Services {
+  readonly lane: Lane
+  /** An account that may create databases (where the lane is ours), and an existing database. */
+  readonly databaseUrl: string
+  readonly redisUrl: string
+  /** The servers themselves, to be stopped or frozen; not on the lane `url`, whose servers are not ours. */
+  readonly mysql?: ManagedServer
+  readonly redis?: ManagedServer
+  /** Ends what was started. */
+  close(): Promise<void>
+}
+
+export interface OpenServicesOptions {
+  /** Where SERVICES, DATABASE_URL and REDIS_URL are looked up. */
+  readonly env?: NodeJS.ProcessEnv
+  /** The project's folder; data lives under its `.local`. */
+  readonly root?: string
+  /** Told which lane is taken and why, and of everything that takes long. */
+  readonly log?: (line: string) => void
+  /** Servers that nobody else uses, for a test that stops them; the lane `url` is passed over. */
+  readonly private?: boolean
+}
+
+const ROOT = join(import.meta.dirname, '../../..')
+
+/**
+ * Opens MySQL and Redis on the first lane that can be had: the servers that the environment names,
+ * containers, or server programs of this machine, which are installed where that is possible.
+ *
+ * @throws with one message that says why each lane could not be taken, and what would help.
+ */
+export async function openServices(options: OpenServicesOptions = {}): Promise<Services> {
+  const { env = process.env, root = ROOT, log = () => undefined } = options
+  const { lanes, forced } = chooseLanes(env, options.private === true)
+  const reasons: string[] = []
+  for (const lane of lanes) {
+    try {
+      return await open(lane, env, root, log)
+    } catch (error) {
+      const reason = `${lane}: ${error instanceof Error ? error.message : String(error)}`
+      if (forced) throw new Error(`SERVICES=${lane} cannot be had: ${reason}`, { cause: error })
+      reasons.push(reason)
+    }
+  }
+  throw new Error(
+    `no MySQL and Redis could be had:\n${reasons.map((reason) => `  - ${reason}`).join('\n')}\n` +
+      'Three ways: set DATABASE_URL and REDIS_URL; start a Docker engine; or install mariadb-server and redis-server.',
+  )
+}
+
+async function open(
+  lane: Lane,
+  env: NodeJS.ProcessEnv,
+  root: string,
+  log: (line: string) => void,
+): Promise<Services> {
+  switch (lane) {
+    case 'url': {
+      const { DATABASE_URL: databaseUrl, REDIS_URL: redisUrl } = env
+      if (!databaseUrl || !redisUrl) throw new Error('DATABASE_URL and REDIS_URL are not both set')
+      log('services: the servers that DATABASE_URL and REDIS_URL name')
+      return { lane, databaseUrl, redisUrl, close: () => Promise.resolve() }
+    }
+    case 'containers':
+      throw new Error('starting containers is not part of this version')
+    case 'local':
+      return openLocal(root, log)
+  }
+}

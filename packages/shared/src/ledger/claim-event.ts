@@ -1,5 +1,5 @@
 import type { Db, Ledger } from './db.ts'
-import { recordLostAttempt } from './record-attempt.ts'
+import { lockUnsettled, recordLostAttempt } from './record-attempt.ts'
 import { changesOne, rows } from './rows.ts'
 
 export interface Claim {
@@ -37,8 +37,10 @@ export async function claimEvent(ledger: Ledger, claim: Claim): Promise<boolean>
   if (await takeUnleased(ledger, claim)) return true
   // A token without a valid lease is an attempt that never settled: it enters the event's story as `lost`.
   return ledger.inTransaction(async (tx) => {
-    await recordLostAttempt(tx, claim.dedupeKey)
-    return takeOver(tx, claim)
+    const unsettled = await lockUnsettled(tx, claim.dedupeKey)
+    if (!(await takeOver(tx, claim))) return false
+    if (unsettled !== null) await recordLostAttempt(tx, unsettled)
+    return true
   })
 }
 

@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import mysql, { type Connection, type PoolConnection } from 'mysql2/promise'
 import { withDeadline } from '../runtime/index.ts'
@@ -71,7 +72,13 @@ export function openLedger(options: LedgerOptions): Ledger {
     // A reset would also throw away the session's settings; `inTransaction` never gives back an open transaction.
     resetOnRelease: false,
   })
+  const sockets = new Set<Socket>()
   pool.pool.on('connection', (connection) => {
+    const socket = socketOf(connection)
+    sockets.add(socket)
+    socket.once('close', () => sockets.delete(socket))
+    // The pool listens for the first error only; a second one without a listener ends the process.
+    connection.on('error', (error: Error) => options.onError?.(error))
     // Queued before the first statement. A session without these settings could cut an id short, so it does not live.
     for (const sql of [SESSION, ISOLATION]) {
       connection.query(sql, (error: Error | null) => {
@@ -116,6 +123,8 @@ export function openLedger(options: LedgerOptions): Ledger {
         pool.end().catch(() => undefined),
         sleep(1000, undefined, { ref: false }),
       ])
+      // What is still busy would keep the process from ending.
+      for (const socket of sockets) socket.destroy()
     },
   }
   return ledger as Ledger
@@ -137,30 +146,43 @@ async function transaction<T>(
     // A connection with an open transaction would swallow the next caller's statements: roll back, or drop it.
     await tx.query('ROLLBACK').then(
       () => connection.release(),
-      () => connection.destroy(),
+      () => drop(connection),
     )
     throw error
   }
 }
+
+/** Takes a connection out of the pool and closes it. The driver's `destroy` waits for the server to close too: a frozen one never does. */
+function drop(connection: PoolConnection): void {
+  connection.destroy()
+  socketOf(connection.connection).destroy()
+}
+
+const socketOf = (connection: unknown): Socket => (connection as { stream: Socket }).stream
 
 /**
  * The connection with a deadline on each statement. The driver has none that frees the connection:
  * the statement may still be carried out, so its outcome is unknown and the connection is dropped.
  */
 function limited(connection: PoolConnection, ms: number): Db {
-  const drop = () => connection.destroy()
+  const late = () => drop(connection)
   return {
     execute: (...args: Parameters<Connection['execute']>) =>
-      withDeadline(connection.execute(...args), ms, 'a database statement', drop),
+      withDeadline(connection.execute(...args), ms, 'a database statement', late),
     query: (...args: Parameters<Connection['query']>) =>
-      withDeadline(connection.query(...args), ms, 'a database statement', drop),
+      withDeadline(connection.query(...args), ms, 'a database statement', late),
   } as Db
 }
 
 /** One connection of its own with the ledger's session, for work that a pool must not spread, such as a named lock. */
 export async function openConnection(url: string, connectTimeoutMs: number): Promise<Connection> {
   const connection = await mysql.createConnection(driverOptions(url, connectTimeoutMs))
-  await connection.query(SESSION)
-  await connection.query(ISOLATION)
-  return connection
+  try {
+    await connection.query(SESSION)
+    await connection.query(ISOLATION)
+    return connection
+  } catch (error) {
+    connection.destroy()
+    throw error
+  }
 }

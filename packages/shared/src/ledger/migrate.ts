@@ -84,10 +84,11 @@ export async function isMigrated(db: Db): Promise<boolean> {
 }
 
 async function withMigrationLock(connection: Connection, seconds: number): Promise<void> {
-  // Named locks belong to the whole server: two databases on it must not wait for each other.
+  // Named locks belong to the whole server: two databases on it must not wait for each other. MySQL
+  // takes 64 characters at most.
   const [lock] = await rows<{ held: number | null }>(
     connection,
-    "SELECT GET_LOCK(CONCAT('sume-inbox:', SHA2(DATABASE(), 224)), ?) AS held",
+    "SELECT GET_LOCK(CONCAT('sume-inbox:', SHA1(DATABASE())), ?) AS held",
     [seconds],
   )
   if (lock?.held !== 1) {

@@ -1,8 +1,8 @@
 import type { ResultSetHeader, RowDataPacket } from 'mysql2/promise'
 import type { Db } from './db.ts'
 
-/** What a statement's `?` may stand for. Never an object or `undefined`: the driver would make other SQL of it. */
-export type SqlValue = string | number | Buffer | null
+/** What a statement's `?` may stand for. Never another object or `undefined`: the driver would make other SQL of it. */
+export type SqlValue = string | number | Buffer | Date | null
 
 /** Runs a writing statement. With the flag `-FOUND_ROWS`, an UPDATE counts the rows that it changed. */
 export async function affectedRows(db: Db, sql: string, values: SqlValue[]): Promise<number> {

@@ -43,11 +43,14 @@ export function openProducer(options: ProducerOptions): Producer {
   })
   queue.on('error', options.onError)
   let pausedUntil = 0
+  let connected: Promise<unknown> | undefined
 
   const add = async (event: Enqueued) => {
     // Just started, or Redis is just back: without this wait the first deliveries would be left to the sweeper.
     if (connection.status === 'connecting' || connection.status === 'connect') {
-      await once(connection, 'ready')
+      // One listener for all deliveries that wait, however many there are.
+      connected ??= once(connection, 'ready').finally(() => (connected = undefined))
+      await connected
     }
     await queue.add(
       event.status,

@@ -1,6 +1,10 @@
 import { spawn } from 'node:child_process'
 import { constants } from 'node:os'
+import { delimiter, join } from 'node:path'
 import { openServices } from './open-services.ts'
+
+const PARENT_LOOK_MS = 500
+const BIN = join(import.meta.dirname, '../../../node_modules/.bin')
 
 const [command, ...args] = process.argv.slice(2)
 const say = (line: string) => process.stderr.write(`${line}\n`)
@@ -15,8 +19,16 @@ async function main(): Promise<number> {
     stack.defer(() => services.close())
     const { databaseUrl, redisUrl, lane } = services
     if (command !== undefined) {
-      const env = { DATABASE_URL: databaseUrl, REDIS_URL: redisUrl, SERVICES_LANE: lane }
-      return await run(command, args, { ...process.env, ...env })
+      // A DATABASE_URL_FILE beside DATABASE_URL would be a contradiction.
+      const { DATABASE_URL_FILE: _, REDIS_URL_FILE: __, ...env } = process.env
+      return await run(command, args, {
+        ...env,
+        // The workspace's tools and its Node, also where no script of pnpm's started this.
+        PATH: `${BIN}${delimiter}${env['PATH'] ?? ''}`,
+        DATABASE_URL: databaseUrl,
+        REDIS_URL: redisUrl,
+        SERVICES_LANE: lane,
+      })
     }
     say(`DATABASE_URL=${databaseUrl}\nREDIS_URL=${redisUrl}\nCtrl-C ends them.`)
     await stopped()
@@ -29,9 +41,10 @@ async function main(): Promise<number> {
 
 async function run(name: string, argv: string[], env: NodeJS.ProcessEnv): Promise<number> {
   const child = spawn(name, argv, { stdio: 'inherit', env })
-  // A Ctrl-C reaches the command by itself; we wait for its end, and only then stop the servers.
-  process.on('SIGINT', () => undefined)
+  // A terminal's Ctrl-C reaches the command by itself, and a second one would mean "leave at once".
+  process.on('SIGINT', () => process.stdin.isTTY || child.kill('SIGINT'))
   for (const signal of ['SIGTERM', 'SIGHUP'] as const) process.on(signal, () => child.kill(signal))
+  void parentGone().then(() => child.kill('SIGTERM'))
   return new Promise((resolve, reject) => {
     child.once('error', (error) => reject(new Error(`${name} cannot be run: ${error.message}`)))
     child.once('exit', (code, signal) =>
@@ -41,13 +54,21 @@ async function run(name: string, argv: string[], env: NodeJS.ProcessEnv): Promis
 }
 
 /** Resolves at a signal, or when whoever started us is gone. */
-async function stopped(): Promise<void> {
-  const parent = process.ppid
-  await new Promise<void>((resolve) => {
+const stopped = (): Promise<void> =>
+  new Promise((resolve) => {
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
       process.once(signal, () => resolve())
-    setInterval(() => {
-      if (process.ppid !== parent) resolve()
-    }, 500)
+    void parentGone().then(resolve)
+  })
+
+/** A SIGTERM to `npx` or `pnpm` ends them without a word to us. */
+function parentGone(): Promise<void> {
+  const parent = process.ppid
+  return new Promise((resolve) => {
+    const look = setInterval(() => {
+      if (process.ppid === parent) return
+      clearInterval(look)
+      resolve()
+    }, PARENT_LOOK_MS)
   })
 }

@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { mysqlAnswers, redisAnswers } from './answers.ts'
 import { chooseLanes, type Lane } from './lanes.ts'
 import type { ManagedServer } from './local/managed-server.ts'
 import { openLocal } from './local/open-local.ts'
@@ -27,6 +28,7 @@ export interface OpenServicesOptions {
   readonly private?: boolean
 }
 
+const ANSWER_MS = 5000
 const ROOT = join(import.meta.dirname, '../../..')
 
 /**
@@ -40,9 +42,12 @@ export async function openServices(options: OpenServicesOptions = {}): Promise<S
   const { lanes, forced } = chooseLanes(env, options.private === true)
   const reasons: string[] = []
   for (const lane of lanes) {
+    const why = forced ? [`SERVICES=${lane}`] : [unnamed(env, options.private === true), ...reasons]
     try {
-      return await open(lane, env, root, log)
+      return await open(lane, env, root, why.join('; '), log)
     } catch (error) {
+      // Servers that somebody named and that do not answer are a mistake to tell, not to work around.
+      if (lane === 'url') throw error
       const reason = `${lane}: ${error instanceof Error ? error.message : String(error)}`
       if (forced) throw new Error(`SERVICES=${lane} cannot be had: ${reason}`, { cause: error })
       reasons.push(reason)
@@ -58,18 +63,35 @@ async function open(
   lane: Lane,
   env: NodeJS.ProcessEnv,
   root: string,
+  why: string,
   log: (line: string) => void,
 ): Promise<Services> {
   switch (lane) {
     case 'url': {
       const { DATABASE_URL: databaseUrl, REDIS_URL: redisUrl } = env
-      if (!databaseUrl || !redisUrl) throw new Error('DATABASE_URL and REDIS_URL are not both set')
-      log('services: the servers that DATABASE_URL and REDIS_URL name')
+      if (!databaseUrl || !redisUrl)
+        throw new Error('SERVICES=url needs DATABASE_URL and REDIS_URL')
+      await mysqlAnswers(databaseUrl, ANSWER_MS).catch(refuse('DATABASE_URL'))
+      await redisAnswers(redisUrl, ANSWER_MS).catch(refuse('REDIS_URL'))
+      log('services: lane url: the servers that DATABASE_URL and REDIS_URL name')
       return { lane, databaseUrl, redisUrl, close: () => Promise.resolve() }
     }
     case 'containers':
       throw new Error('starting containers is not part of this version')
     case 'local':
+      log(`services: lane local, because ${why}`)
       return openLocal(root, log)
   }
+}
+
+/** Why the lane `url` was passed over. */
+function unnamed(env: NodeJS.ProcessEnv, own: boolean): string {
+  if (own) return 'private servers were asked for'
+  const unset = ['DATABASE_URL', 'REDIS_URL'].filter((name) => !env[name])
+  return `${unset.join(' and ')} not set`
+}
+
+const refuse = (name: string) => (error: unknown) => {
+  const { message, code } = error as NodeJS.ErrnoException
+  throw new Error(`${name} cannot be used: ${message || code}`, { cause: error })
 }

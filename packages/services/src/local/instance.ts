@@ -10,7 +10,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { startTime } from './process-identity.ts'
+import { processSpace, startTime } from './process-identity.ts'
 
 interface ProcessIdentity {
   readonly pid: number
@@ -19,12 +19,12 @@ interface ProcessIdentity {
 
 /** What an instance's folder says about it, for whoever must clean up after it. */
 interface InstanceState {
+  readonly space: ReturnType<typeof processSpace>
   readonly owner: ProcessIdentity
   readonly servers: Record<string, ProcessIdentity>
 }
 
 const STATE = 'instance.json'
-const TERM_MS = 10_000
 
 /** A folder with the data of a private MySQL and Redis, and the record of who owns it. */
 export function makeInstance(parent: string): {
@@ -34,6 +34,7 @@ export function makeInstance(parent: string): {
   const folder = join(parent, `instance-${process.pid}-${randomBytes(4).toString('hex')}`)
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   const state: InstanceState = {
+    space: processSpace(),
     owner: { pid: process.pid, startedAt: startTime(process.pid) },
     servers: {},
   }
@@ -52,45 +53,52 @@ export function makeInstance(parent: string): {
   }
 }
 
-/** Ends the servers of an instance, if they are still the same processes, and removes its folder. */
+/**
+ * Ends the servers of an instance, if they are still the same processes, and removes its folder. By
+ * SIGKILL, since nobody needs the data any more: it is quick and ends a frozen one too.
+ */
 export async function endInstance(folder: string): Promise<void> {
   const state = readState(folder)
-  const alive = Object.values(state?.servers ?? {}).filter(isAlive)
-  for (const server of alive) {
-    signal(server, 'SIGCONT')
-    signal(server, 'SIGTERM')
-  }
-  const patience = performance.now() + TERM_MS
-  while (alive.some(isAlive) && performance.now() < patience) await sleep(50)
-  for (const server of alive) signal(server, 'SIGKILL')
-  while (alive.some(isAlive)) await sleep(20)
+  const here = processSpace()
+  const same = state?.space.boot === here.boot && state.space.namespace === here.namespace
+  const alive = same ? Object.values(state.servers).filter(isAlive) : []
+  for (const server of alive) kill(server)
+  while (alive.some(isAlive)) await sleep(10)
   rmSync(folder, { recursive: true, force: true, maxRetries: 3 })
 }
 
-/** Ends the instances whose owner is gone. @returns how many there were. */
-export async function endLeftInstances(parent: string): Promise<number> {
-  if (!existsSync(parent)) return 0
-  let left = 0
+/** Ends the instances whose owner is gone. */
+export async function endLeftInstances(parent: string, log: (line: string) => void): Promise<void> {
+  if (!existsSync(parent)) return
   for (const name of readdirSync(parent)) {
-    if (!name.startsWith('instance-')) continue
     const folder = join(parent, name)
-    const state = readState(folder)
-    if (state !== null && isAlive(state.owner)) continue
-    // Without a state it is being made, or was torn while being made: its name says by whom.
-    if (state === null && startTime(Number(name.split('-')[1])) !== null) continue
-    left++
-    await endInstance(folder)
+    if (!name.startsWith('instance-') || !isLeft(folder, name)) continue
+    try {
+      await endInstance(folder)
+      log(`services: cleaned up after an earlier run that did not end well (${name})`)
+    } catch (error) {
+      // Another user's, for example: no reason not to start.
+      log(`services: cannot remove ${folder}: ${error instanceof Error ? error.message : ''}`)
+    }
   }
-  return left
+}
+
+function isLeft(folder: string, name: string): boolean {
+  const state = readState(folder)
+  // Without a state it is being made, or was torn while being made: its name says by whom.
+  if (state === null) return startTime(Number(name.split('-')[1])) === null
+  const here = processSpace()
+  if (state.space.boot !== here.boot) return true
+  // Whether a container's process lives cannot be told from outside it.
+  return state.space.namespace === here.namespace && !isAlive(state.owner)
 }
 
 const isAlive = ({ pid, startedAt }: ProcessIdentity): boolean =>
   startedAt !== null && startTime(pid) === startedAt
 
-function signal(server: ProcessIdentity, name: NodeJS.Signals): void {
-  if (!isAlive(server)) return
+function kill(server: ProcessIdentity): void {
   try {
-    process.kill(server.pid, name)
+    process.kill(server.pid, 'SIGKILL')
   } catch {
     // ended in between
   }

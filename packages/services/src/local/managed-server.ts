@@ -1,12 +1,15 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { closeSync, openSync, readFileSync } from 'node:fs'
+import { once } from 'node:events'
+import { closeSync, openSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { logTail } from './log-tail.ts'
 import { startTime } from './process-identity.ts'
 
 /** A server that may be stopped, killed and frozen, as faults do it. */
 export interface ManagedServer {
+  /** @throws while it does not run; so do all the others but `start`. */
   pid(): number
-  /** Stops it in order and waits until it has ended. */
+  /** Stops it in order and waits until it has ended. @throws when it had to be killed. */
   stop(): Promise<void>
   /** Starts it again on the same port and data, and waits until it answers. */
   start(): Promise<void>
@@ -22,6 +25,8 @@ export interface ServerProgram {
   readonly command: string
   readonly args: readonly string[]
   readonly argv0?: string
+  /** Its working folder. */
+  readonly cwd: string
   readonly logFile: string
   /** Resolves when the server answers; rejects while it does not. */
   answers(): Promise<unknown>
@@ -32,79 +37,97 @@ export interface ServerProgram {
 const START_MS = 60_000
 const STOP_MS = 20_000
 
-/**
- * Starts a server as a process group of its own: a Ctrl-C in the terminal is for the process that uses
- * it, which may still need it while it stops.
- */
+/** Starts a server and waits until it answers. @throws with the end of its log. */
 export async function startServer(program: ServerProgram): Promise<ManagedServer> {
-  let child: ChildProcess
-  let ended: Promise<void>
-
-  const start = async () => {
-    const log = openSync(program.logFile, 'a')
-    child = spawn(program.command, program.args, {
-      detached: true,
-      stdio: ['ignore', log, log],
-      ...(program.argv0 === undefined ? {} : { argv0: program.argv0 }),
-    })
-    closeSync(log)
-    let failure: Error | undefined
-    ended = new Promise((resolve) => {
-      child.once('exit', () => resolve())
-      child.once('error', (error) => {
-        failure = error
-        resolve()
-      })
-    })
-    child.unref()
-    if (child.pid !== undefined) program.started(child.pid, startTime(child.pid))
-    const patience = performance.now() + START_MS
-    for (;;) {
-      if (failure !== undefined || child.exitCode !== null || child.signalCode !== null) {
-        throw new Error(
-          `${program.name} ended at its start: ${failure?.message ?? logTail(program.logFile)}`,
-        )
-      }
-      try {
-        await program.answers()
-        return
-      } catch (error) {
-        if (performance.now() < patience) {
-          await sleep(50)
-          continue
-        }
-        child.kill('SIGKILL')
-        throw new Error(`${program.name} did not answer in time: ${logTail(program.logFile)}`, {
-          cause: error,
-        })
-      }
-    }
+  let child: ChildProcess | undefined
+  const running = (): ChildProcess => {
+    // A fault that hits nothing would let a test pass that proves nothing.
+    if (child === undefined || hasEnded(child)) throw new Error(`${program.name} does not run`)
+    return child
   }
-  const signal = (name: NodeJS.Signals) => child.kill(name)
-  await start()
-  return {
-    pid: () => child.pid ?? 0,
-    start,
+  const server: ManagedServer = {
+    pid: () => running().pid ?? 0,
+    async start() {
+      if (child !== undefined && !hasEnded(child)) return
+      child = spawnServer(program)
+      await untilAnswers(program, child)
+    },
     async stop() {
-      signal('SIGCONT')
-      signal('SIGTERM')
-      const patience = setTimeout(() => signal('SIGKILL'), STOP_MS)
-      await ended
-      clearTimeout(patience)
+      const stopping = running()
+      // A frozen one hears the other signal only when it runs again.
+      stopping.kill('SIGCONT')
+      if (await end(stopping, 'SIGTERM')) return
+      await end(stopping, 'SIGKILL')
+      throw new Error(`${program.name} did not stop in time; ${logTail(program.logFile)}`)
     },
     async kill() {
-      signal('SIGKILL')
-      await ended
+      await end(running(), 'SIGKILL')
     },
-    freeze: () => signal('SIGSTOP'),
-    thaw: () => signal('SIGCONT'),
+    freeze: () => void running().kill('SIGSTOP'),
+    thaw: () => void running().kill('SIGCONT'),
+  }
+  await server.start()
+  return server
+}
+
+/**
+ * As a process group of its own: a Ctrl-C in the terminal is for the process that uses it, which may
+ * still need it while it stops.
+ */
+function spawnServer(program: ServerProgram): ChildProcess {
+  const log = openSync(program.logFile, 'a', 0o600)
+  const { PATH = '', TMPDIR, TZ } = process.env
+  const child = spawn(program.command, program.args, {
+    cwd: program.cwd,
+    detached: true,
+    // Not the whole environment: MYSQL_TCP_PORT and its kind would change the server.
+    env: { PATH, ...(TMPDIR ? { TMPDIR } : {}), ...(TZ ? { TZ } : {}) },
+    stdio: ['ignore', log, log],
+    ...(program.argv0 === undefined ? {} : { argv0: program.argv0 }),
+  })
+  closeSync(log)
+  // A program that cannot be run has no pid, which untilAnswers sees.
+  child.on('error', () => undefined)
+  // A process that forgets to close may end all the same; the guardian does the rest.
+  child.unref()
+  if (child.pid !== undefined) program.started(child.pid, startTime(child.pid))
+  return child
+}
+
+async function untilAnswers(program: ServerProgram, child: ChildProcess): Promise<void> {
+  const patience = performance.now() + START_MS
+  for (;;) {
+    if (child.pid === undefined) throw new Error(`${program.command} cannot be run`)
+    if (hasEnded(child)) {
+      throw new Error(`${program.name} ended at its start; ${logTail(program.logFile)}`)
+    }
+    try {
+      await program.answers()
+      return
+    } catch (error) {
+      if (performance.now() < patience) {
+        await sleep(20)
+        continue
+      }
+      await end(child, 'SIGKILL')
+      throw new Error(`${program.name} did not answer in time; ${logTail(program.logFile)}`, {
+        cause: error,
+      })
+    }
   }
 }
 
-const logTail = (file: string): string => {
-  try {
-    return `the end of its log:\n${readFileSync(file, 'utf8').trimEnd().split('\n').slice(-15).join('\n')}`
-  } catch {
-    return 'it left no log'
-  }
+/** @returns whether it ended in time. */
+async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<boolean> {
+  if (hasEnded(child)) return true
+  child.ref()
+  const gone = once(child, 'exit', { signal: AbortSignal.timeout(STOP_MS) })
+  child.kill(signal)
+  return gone.then(
+    () => true,
+    () => false,
+  )
 }
+
+const hasEnded = (child: ChildProcess): boolean =>
+  child.exitCode !== null || child.signalCode !== null

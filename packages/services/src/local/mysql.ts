@@ -1,24 +1,16 @@
-import { execFileSync } from 'node:child_process'
-import {
-  constants,
-  cpSync,
-  existsSync,
-  mkdtempSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import mysql from 'mysql2/promise'
+import { mysqlAnswers } from '../answers.ts'
+import { asRoot, makeDataDirectory } from './data-directory.ts'
 import { freePort } from './free-port.ts'
 import { type ManagedServer, startServer } from './managed-server.ts'
 import type { Programs } from './programs.ts'
 
 const DATABASE = 'sume_inbox'
 const USER = 'sume'
-const asRoot = process.getuid?.() === 0 ? ['--user=root'] : []
+const ANSWER_MS = 1000
 
-export interface StartOptions {
+interface StartOptions {
   readonly programs: Programs
   /** The instance's folder. */
   readonly folder: string
@@ -34,10 +26,7 @@ export async function startMysql(
 ): Promise<{ server: ManagedServer; url: string }> {
   const { programs, folder, password } = options
   const data = join(folder, 'mysql')
-  cpSync(template(programs, options.parent), data, {
-    recursive: true,
-    mode: constants.COPYFILE_FICLONE,
-  })
+  await makeDataDirectory(programs, options.parent, folder, data)
   const init = join(folder, 'init.sql')
   writeFileSync(init, accounts(programs.family, password), { mode: 0o600 })
   const port = await freePort()
@@ -51,24 +40,21 @@ export async function startMysql(
       `--datadir=${data}`,
       `--port=${port}`,
       '--bind-address=127.0.0.1',
-      // A socket's path must be short; nobody uses it.
-      `--socket=/tmp/sume-${port}.sock`,
+      // In its data directory, by a relative name: the path of a socket must be short.
+      '--socket=server.sock',
       `--pid-file=${join(folder, 'mysql.pid')}`,
       `--init-file=${init}`,
       '--skip-name-resolve',
-      '--max-connections=600',
+      '--max-connections=500',
       '--innodb-buffer-pool-size=128M',
       // A commit that was answered survives a crash of the machine.
       '--innodb-flush-log-at-trx-commit=1',
       '--sync-binlog=1',
       ...(programs.family === 'mysql' ? ['--mysqlx=OFF'] : []),
     ],
+    cwd: data,
     logFile: join(folder, 'mysql.log'),
-    answers: async () => {
-      const connection = await mysql.createConnection({ uri: url, connectTimeout: 2000 })
-      await connection.query('SELECT 1')
-      await connection.end()
-    },
+    answers: () => mysqlAnswers(url, ANSWER_MS),
     started: options.started,
   })
   return { server, url }
@@ -89,60 +75,3 @@ const accounts = (family: Programs['family'], password: string): string =>
       : []),
     '',
   ].join('\n')
-
-/**
- * A data directory as the server makes it, made once: making takes seconds, copying does not. Renamed
- * into place, so that two processes may make it at once.
- */
-function template(programs: Programs, parent: string): string {
-  const version = /\d+\.\d+\.\d+/.exec(
-    execFileSync(programs.mysqld, ['--no-defaults', '--version'], { encoding: 'utf8' }),
-  )
-  const ready = join(parent, `template-${programs.family}-${version?.[0] ?? 'unknown'}`)
-  if (existsSync(ready)) return ready
-  const making = mkdtempSync(join(parent, 'making-'))
-  const data = join(making, 'data')
-  try {
-    if (programs.family === 'mariadb') {
-      run('mariadb-install-db', [
-        '--no-defaults',
-        ...asRoot,
-        '--auth-root-authentication-method=normal',
-        '--skip-test-db',
-        `--datadir=${data}`,
-      ])
-    } else {
-      run(programs.mysqld, [
-        '--no-defaults',
-        ...asRoot,
-        '--initialize-insecure',
-        `--datadir=${data}`,
-      ])
-    }
-    try {
-      renameSync(data, ready)
-    } catch (error) {
-      if (!existsSync(ready)) throw error
-    }
-  } finally {
-    rmSync(making, { recursive: true, force: true })
-  }
-  return ready
-}
-
-function run(command: string, args: string[]): void {
-  try {
-    execFileSync(command, args, {
-      stdio: 'pipe',
-      env: { ...process.env, PATH: `${process.env['PATH'] ?? ''}:/usr/sbin:/sbin` },
-    })
-  } catch (error) {
-    const { stdout, stderr } = error as { stdout?: Buffer; stderr?: Buffer }
-    const said = `${stdout?.toString() ?? ''}\n${stderr?.toString() ?? ''}`
-      .trim()
-      .split('\n')
-      .slice(-10)
-      .join('\n')
-    throw new Error(`${command} failed:\n${said}`, { cause: error })
-  }
-}

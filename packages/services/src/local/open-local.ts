@@ -13,20 +13,19 @@ import { startRedis } from './redis.ts'
  * end with this process, however it ends.
  */
 export async function openLocal(root: string, log: (line: string) => void): Promise<Services> {
-  const programs = havePrograms(log)
+  const programs = await havePrograms(root, log)
   const parent = join(root, '.local/services')
   mkdirSync(parent, { recursive: true })
-  const left = await endLeftInstances(parent)
-  if (left > 0) log(`services: cleaned up after ${left} earlier run(s) that did not end well`)
+  await endLeftInstances(parent, log)
   const instance = makeInstance(parent)
   const release = guard(instance.folder)
   const close = async () => {
     await endInstance(instance.folder)
-    release()
+    await release()
   }
   try {
     const password = randomBytes(18).toString('hex')
-    const [mysql, redis] = await Promise.all([
+    const [mysqlStart, redisStart] = await Promise.allSettled([
       startMysql({
         programs,
         folder: instance.folder,
@@ -41,9 +40,12 @@ export async function openLocal(root: string, log: (line: string) => void): Prom
         started: (pid, startedAt) => instance.note('redis', { pid, startedAt }),
       }),
     ])
-    log(
-      `services: private ${programs.family === 'mariadb' ? 'MariaDB' : 'MySQL'} and Redis from this machine's programs`,
-    )
+    // Both have come to an end here: closing while one still starts would leave it behind.
+    if (mysqlStart.status === 'rejected') throw mysqlStart.reason
+    if (redisStart.status === 'rejected') throw redisStart.reason
+    const [mysql, redis] = [mysqlStart.value, redisStart.value]
+    const family = programs.family === 'mariadb' ? 'MariaDB' : 'MySQL'
+    log(`services: private ${family} ${programs.version} and Redis from this machine's programs`)
     return {
       lane: 'local',
       databaseUrl: mysql.url,

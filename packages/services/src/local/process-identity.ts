@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync, readlinkSync } from 'node:fs'
 
 /**
  * When a process started, in the system's own form, or `null` when there is none: a pid alone may by
@@ -18,5 +18,20 @@ export function startTime(pid: number): string | null {
     )
   } catch {
     return null
+  }
+}
+
+/**
+ * Where process numbers mean the same: one boot, one container. A folder that a container shares shows
+ * that container's numbers, which are other processes here.
+ */
+export function processSpace(): { boot: string; namespace: string } {
+  try {
+    return {
+      boot: readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim(),
+      namespace: readlinkSync('/proc/self/ns/pid'),
+    }
+  } catch {
+    return { boot: '', namespace: '' }
   }
 }

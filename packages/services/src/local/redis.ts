@@ -1,11 +1,13 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { Redis } from 'ioredis'
+import { redisAnswers } from '../answers.ts'
 import { freePort } from './free-port.ts'
 import { type ManagedServer, startServer } from './managed-server.ts'
 import type { Programs } from './programs.ts'
 
-export interface StartOptions {
+const ANSWER_MS = 1000
+
+interface StartOptions {
   readonly programs: Programs
   readonly folder: string
   readonly password: string
@@ -25,7 +27,6 @@ export async function startRedis(
   const lines = [
     'bind 127.0.0.1',
     `port ${port}`,
-    `dir ${data}`,
     `requirepass ${password}`,
     // The queue survives a restart but for the last second, and nothing is evicted to make room.
     'appendonly yes',
@@ -39,21 +40,9 @@ export async function startRedis(
     command: programs.redis.command,
     argv0: programs.redis.argv0,
     args: [config],
+    cwd: data,
     logFile: join(folder, 'redis.log'),
-    answers: async () => {
-      const redis = new Redis(url, {
-        lazyConnect: true,
-        retryStrategy: () => null,
-        connectTimeout: 2000,
-      })
-      redis.on('error', () => undefined)
-      try {
-        await redis.connect()
-        await redis.ping()
-      } finally {
-        redis.disconnect()
-      }
-    },
+    answers: () => redisAnswers(url, ANSWER_MS),
     started: options.started,
   })
   return { server, url }

@@ -3,12 +3,13 @@ import { once } from 'node:events'
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
 import { afterEach, expect, test, vi } from 'vitest'
 import { processSpace, startTime } from '../src/local/process-identity.ts'
 import { roomForServices } from './room.ts'
 
 const room = roomForServices()
-const PARENT = join(import.meta.dirname, 'parent.ts')
+const PARENT = fileURLToPath(import.meta.resolve('./parent.ts'))
 const children: ChildProcess[] = []
 const END = { timeout: 15_000, interval: 50 }
 

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { logTail } from './log-tail.ts'
 
+const APT_GET = '/usr/bin/apt-get'
 const LOCK_WAIT_S = 120
 
 /** They bring the programs and no system service; `mariadb-install-db` needs a tool of the client's. */
@@ -12,7 +13,7 @@ const PACKAGES = ['mariadb-server-core', 'mariadb-client-core', 'redis-tools']
 
 /** Whether this is root on Debian, Ubuntu or one of their kin. */
 export const canInstall = (): boolean =>
-  process.getuid?.() === 0 && existsSync('/etc/debian_version') && existsSync('/usr/bin/apt-get')
+  process.getuid?.() === 0 && existsSync('/etc/debian_version') && existsSync(APT_GET)
 
 /** Says what it installs, then installs it. @throws with the end of apt's log. */
 export async function installPrograms(root: string, log: (line: string) => void): Promise<void> {
@@ -33,7 +34,7 @@ async function apt(args: readonly string[], logFile: string): Promise<boolean> {
   const patience = performance.now() + LOCK_WAIT_S * 1000
   for (;;) {
     const log = openSync(logFile, 'w')
-    const child = spawn('apt-get', ['-o', `DPkg::Lock::Timeout=${LOCK_WAIT_S}`, ...args], {
+    const child = spawn(APT_GET, ['-o', `DPkg::Lock::Timeout=${LOCK_WAIT_S}`, ...args], {
       stdio: ['ignore', log, log],
       // In English, for the look at its words below.
       env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive', LC_ALL: 'C.UTF-8' },

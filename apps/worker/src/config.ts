@@ -1,0 +1,54 @@
+import { type Env, integer, readEnv, servicesSpec, text } from '@sume-inbox/shared/runtime'
+import { z } from 'zod'
+
+/** Connections beyond one for each running attempt: the sweeper, the renewals and the probes need some too. */
+const SPARE_CONNECTIONS = 6
+const LEAST_SPARE = 2
+
+const day = 24 * 3600 * 1000
+
+const spec = z
+  .object({
+    ...servicesSpec,
+    FOLLOW_UPS: text('set the path of your follow-ups module, for example ./follow-ups.ts'),
+    WORKER_CONCURRENCY: integer({ min: 1, max: 1000, default: 16 }),
+    MAX_ATTEMPTS: integer({ min: 1, max: 1000, default: 10 }),
+    ATTEMPT_TIMEOUT_MS: integer({ min: 100, max: day, default: 60_000 }),
+    LEASE_MS: integer({ min: 300, max: 3_600_000, default: 30_000 }),
+    BACKOFF_MS: integer({ min: 1, max: day, default: 1000 }),
+    BACKOFF_CAP_MS: integer({ min: 1, max: 30 * day, default: 600_000 }),
+    MAX_SNOOZES: integer({ min: 0, max: 1_000_000, default: 100 }),
+    ENQUEUE_GRACE_MS: integer({ min: 100, max: 3_600_000, default: 15_000 }),
+    SWEEP_EVERY_MS: integer({ min: 100, max: 3_600_000, default: 5000 }),
+    DATABASE_POOL_SIZE: integer({ min: 1, max: 2000 }).optional(),
+    INTERNAL_HOST: z.string().default('127.0.0.1'),
+    INTERNAL_PORT: integer({ min: 0, max: 65_535, default: 9081 }),
+  })
+  .superRefine((config, context) => {
+    const least = config.WORKER_CONCURRENCY + LEAST_SPARE
+    if (config.DATABASE_POOL_SIZE !== undefined && config.DATABASE_POOL_SIZE < least) {
+      context.addIssue({
+        code: 'custom',
+        path: ['DATABASE_POOL_SIZE'],
+        message: `is smaller than WORKER_CONCURRENCY + ${LEAST_SPARE}, so attempts would wait for each other's connections; set it to at least ${least}, leave it unset, or lower WORKER_CONCURRENCY`,
+      })
+    }
+    if (config.BACKOFF_CAP_MS < config.BACKOFF_MS) {
+      context.addIssue({
+        code: 'custom',
+        path: ['BACKOFF_CAP_MS'],
+        message: 'is smaller than BACKOFF_MS; raise it, or lower BACKOFF_MS',
+      })
+    }
+  })
+
+export type WorkerConfig = ReturnType<typeof readConfig>
+
+/** @throws ConfigError with every problem of the environment. */
+export function readConfig(env: Env) {
+  const config = readEnv(spec, env)
+  return {
+    ...config,
+    DATABASE_POOL_SIZE: config.DATABASE_POOL_SIZE ?? config.WORKER_CONCURRENCY + SPARE_CONNECTIONS,
+  }
+}

@@ -20,15 +20,18 @@ export interface ChangedLedger extends Ledger {
   changed(): number
 }
 
-/** @throws from its statements, when one of them has not got the text that is to be changed. */
-export function changedLedger(ledger: Ledger, change: Change): ChangedLedger {
-  let changed = 0
+/**
+ * @param sent collects the changed statements.
+ * @throws from its statements, when one of them has not got the text that is to be changed.
+ */
+export function changedLedger(ledger: Ledger, change: Change, sent: string[] = []): ChangedLedger {
   const rewrite = (sql: unknown): unknown => {
     if (typeof sql !== 'string' || !sql.includes(change.in)) return sql
     if (!sql.includes(change.from))
       throw new Error(`the statement has not got: ${change.from}\n${sql}`)
-    changed++
-    return sql.replaceAll(change.from, change.to)
+    const changed = sql.replaceAll(change.from, change.to)
+    sent.push(changed)
+    return changed
   }
   type Run = (sql: unknown, ...rest: unknown[]) => unknown
   const on = (db: Db): Db => {
@@ -42,7 +45,7 @@ export function changedLedger(ledger: Ledger, change: Change): ChangedLedger {
     ...on(ledger),
     inTransaction: (work) => ledger.inTransaction((tx) => work(on(tx))),
     close: () => ledger.close(),
-    changed: () => changed,
+    changed: () => sent.length,
   }
 }
 

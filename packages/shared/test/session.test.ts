@@ -4,7 +4,6 @@ import { isUnavailable, type Ledger, openLedger } from '@sume-inbox/shared/ledge
 import { openTcpProxy, openTestDatabase, type TestDatabase } from '@sume-inbox/testing'
 import mysql from 'mysql2/promise'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
-import { openConnection } from '../src/ledger/db.ts'
 import { claim, deliverTo, eventRow, jobEnvelope, newEvent, select } from './events.ts'
 
 let db: TestDatabase
@@ -210,7 +209,7 @@ test('close ends within about a second, although a statement is under way', asyn
 
 test('rule 12: the server ends a transaction whose client went silent, and its row is free', async () => {
   const key = await newEvent(db.ledger)
-  const silent = await openConnection(db.url, 2000)
+  const silent = await mysql.createConnection({ uri: db.url })
   silent.on('error', () => undefined)
   await silent.query('SET SESSION wait_timeout = 1')
   await silent.query('START TRANSACTION')

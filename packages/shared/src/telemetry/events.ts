@@ -6,10 +6,10 @@ import type { Report, ServiceObserver } from '../runtime/index.ts'
  * No event carries a body: bodies hold prompts.
  */
 export interface InboxEvents {
-  /** The receiver answered a delivery. `enqueued` is set for first deliveries only. */
+  /** The receiver answered a delivery. `enqueued` is set for first deliveries only; `failed` is our own bug. */
   'delivery:answered': [
     {
-      receipt: 'accepted' | 'duplicate' | 'quarantined' | 'unsigned' | 'unavailable'
+      receipt: 'accepted' | 'duplicate' | 'quarantined' | 'unsigned' | 'unavailable' | 'failed'
       status: number
       durationMs: number
       dedupeKey?: string

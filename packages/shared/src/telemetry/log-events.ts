@@ -11,6 +11,7 @@ export function logEvents(events: Events, log: Logger, now: () => number): void 
     const fields = error === undefined ? line : { ...line, error: errorText(error) }
     if (line.receipt === 'unavailable')
       log.error(fields, 'delivery refused: the ledger cannot take it now')
+    else if (line.receipt === 'failed') log.error(fields, 'delivery failed: a bug')
     else if (line.receipt === 'unsigned') log.warn(fields, 'delivery refused: not signed')
     else if (line.receipt === 'quarantined') log.warn(fields, 'delivery quarantined')
     else log.info(fields, `delivery ${line.receipt}`)

@@ -131,7 +131,7 @@ function umzugOn(connection: Connection) {
            name VARCHAR(128) CHARACTER SET ascii COLLATE ascii_bin NOT NULL PRIMARY KEY,
            checksum CHAR(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
            applied_at DATETIME(3) NOT NULL DEFAULT (UTC_TIMESTAMP(3))
-         ) ENGINE=InnoDB`,
+         ) ENGINE=InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin`,
         [],
       )
       return [...(await appliedMigrations(connection)).keys()]

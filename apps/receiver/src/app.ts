@@ -1,10 +1,14 @@
-import { isMigrated, type Ledger } from '@sume-inbox/shared/ledger'
+import type { AddressInfo } from 'node:net'
+import { isMigrated, isUnavailable, type Ledger } from '@sume-inbox/shared/ledger'
 import type { Producer } from '@sume-inbox/shared/queues'
 import { systemClock } from '@sume-inbox/shared/runtime'
 import { type Events, type Logger, probes, type Readiness } from '@sume-inbox/shared/telemetry'
-import { fastify, type FastifyBaseLogger, type FastifyInstance } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 import type { ReceiverConfig } from './config.ts'
-import { webhookRoute } from './webhook/route.ts'
+import { buildServer } from './server.ts'
+import { openQuarantine } from './webhook/quarantine.ts'
+import { receive } from './webhook/receive.ts'
+import { WEBHOOK_PATH, webhookRoute } from './webhook/route.ts'
 
 export interface ReceiverDeps {
   readonly config: ReceiverConfig
@@ -14,107 +18,84 @@ export interface ReceiverDeps {
   readonly log: Logger
 }
 
-/** The receiver: what the world may reach, and what only its operators may. */
+/** The public door, and the internal port beside it. */
 export interface Receiver {
-  readonly door: FastifyInstance
-  readonly internal: FastifyInstance
-  /** Listens on both. @returns the ports. */
   listen(): Promise<{ port: number; internalPort: number }>
-  /** Answers what is in flight and closes, within `graceMs`. */
-  close(graceMs: number): Promise<void>
+  /**
+   * Takes no new connections and answers what is under way. What has not ended after `withinMs` is cut:
+   * a client that never finishes its body would otherwise keep the process for ever.
+   */
+  close(withinMs: number): Promise<void>
 }
-
-/** A body must arrive within this. */
-const BODY_MS = 10_000
-/** Longer than the idle time of the usual load balancers, or they would send into a closing connection. */
-const KEEP_ALIVE_MS = 72_000
 
 export function buildReceiver(deps: ReceiverDeps): Receiver {
   const { config, ledger, producer, events, log } = deps
-  const loggerInstance: FastifyBaseLogger = log
-  let closing = false
-  const door = fastify({
-    loggerInstance,
-    disableRequestLogging: true,
-    bodyLimit: config.BODY_LIMIT_BYTES,
-    requestTimeout: BODY_MS,
-    keepAliveTimeout: KEEP_ALIVE_MS,
-    http: { connectionsCheckingInterval: 1000 },
-    return503OnClosing: false,
-    routerOptions: { ignoreTrailingSlash: true },
-  })
-  const internal = fastify({ loggerInstance, disableRequestLogging: true })
-  const ready = () => readiness(ledger, producer, closing)
+  let stopping = false
 
-  door.addHook('onSend', async (_request, reply) => {
-    // A kept-alive connection would hold up the close until its client leaves.
-    if (closing) void reply.header('connection', 'close')
-  })
-  for (const app of [door, internal]) {
-    app.setNotFoundHandler(async (_request, reply) => reply.code(404).send({ error: 'not found' }))
-    app.setErrorHandler<Error & { statusCode?: number }>(async (error, _request, reply) => {
-      const status = error.statusCode ?? 500
-      // Words of our own: a driver's text may carry addresses, and a parser's a piece of the body.
-      if (status === 413) return reply.code(413).send({ error: 'too large' })
-      if (status >= 400 && status < 500) return reply.code(status).send({ error: 'bad request' })
-      log.error({ err: error }, 'a request failed by our own fault')
-      return reply.code(500).send({ error: 'internal error' })
+  const readiness = async (): Promise<Readiness> => {
+    if (stopping) return { ready: false, because: 'stopping' }
+    const because = await notReadyBecause(ledger)
+    const degraded = producer.isUp() ? {} : { degraded: ['redis'] }
+    return because === null ? { ready: true, ...degraded } : { ready: false, because, ...degraded }
+  }
+
+  const server = (allowed: Record<string, string>) => {
+    const app = buildServer({ log, bodyLimit: config.BODY_LIMIT_BYTES, allowed })
+    // An answer that leaves its connection open would keep a stopping server from closing.
+    app.addHook('onSend', async (_request, reply) => {
+      if (stopping) void reply.header('connection', 'close')
     })
-    probes(app, ready, systemClock)
+    probes(app, readiness, systemClock)
+    return app
+  }
+  const door = server({ [WEBHOOK_PATH]: 'POST' })
+  const internal = server({})
+
+  const receiveDeps = {
+    ledger,
+    producer,
+    events,
+    quarantine: openQuarantine(ledger, config.QUARANTINE_MAX_ROWS, events),
+    rules: {
+      secrets: config.SUME_WEBHOOK_SECRETS,
+      toleranceSeconds: config.SUME_WEBHOOK_TOLERANCE_SECONDS,
+      graceMs: config.ENQUEUE_GRACE_MS,
+    },
   }
   void door.register(webhookRoute, {
+    receive: (delivery) => receive(receiveDeps, delivery),
+    events,
     signatureHeader: config.SUME_SIGNATURE_HEADER,
     timestampHeader: config.SUME_TIMESTAMP_HEADER,
-    deps: {
-      ledger,
-      producer,
-      events,
-      now: systemClock,
-      rules: {
-        secrets: config.SUME_WEBHOOK_SECRETS,
-        toleranceSeconds: config.SUME_WEBHOOK_TOLERANCE_SECONDS,
-        graceMs: config.ENQUEUE_GRACE_MS,
-        quarantineMaxRows: config.QUARANTINE_MAX_ROWS,
-      },
-    },
+    now: systemClock,
   })
 
   return {
-    door,
-    internal,
     async listen() {
       await internal.listen({ host: config.INTERNAL_HOST, port: config.INTERNAL_PORT })
       await door.listen({ host: config.HOST, port: config.PORT })
       return { port: portOf(door), internalPort: portOf(internal) }
     },
-    async close(graceMs) {
-      closing = true
-      // A client that never ends its body, or never lets go, must not keep us from ending.
-      const cut = setTimeout(() => {
-        door.server.closeAllConnections()
-        internal.server.closeAllConnections()
-      }, graceMs)
-      await Promise.all([door.close(), internal.close()])
-      clearTimeout(cut)
+    async close(withinMs) {
+      stopping = true
+      await Promise.all([door, internal].map((app) => closeWithin(app, withinMs)))
     },
   }
 }
 
-/** MySQL decides: without Redis every delivery is still accepted, only later followed up. */
-async function readiness(ledger: Ledger, producer: Producer, closing: boolean): Promise<Readiness> {
-  if (closing) return { ready: false, because: 'stopping' }
-  const degraded = producer.isUp() ? {} : { degraded: ['redis'] }
+async function notReadyBecause(ledger: Ledger): Promise<string | null> {
   try {
-    const migrated = await isMigrated(ledger)
-    return migrated
-      ? { ready: true, ...degraded }
-      : { ready: false, because: 'the database is not migrated', ...degraded }
-  } catch {
-    return { ready: false, because: 'the database does not answer', ...degraded }
+    return (await isMigrated(ledger)) ? null : 'the database is not migrated'
+  } catch (error) {
+    if (isUnavailable(error)) return 'the database is out of reach'
+    throw error
   }
 }
 
-function portOf(app: FastifyInstance): number {
-  const address = app.server.address()
-  return typeof address === 'object' && address !== null ? address.port : 0
+async function closeWithin(app: FastifyInstance, ms: number): Promise<void> {
+  const cut = setTimeout(() => app.server.closeAllConnections(), ms)
+  await app.close()
+  clearTimeout(cut)
 }
+
+const portOf = (app: FastifyInstance) => (app.server.address() as AddressInfo).port

@@ -1,6 +1,7 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { openLedger } from '@sume-inbox/shared/ledger'
 import { openProducer } from '@sume-inbox/shared/queues'
-import { runProcess, systemClock } from '@sume-inbox/shared/runtime'
+import { errorText, runProcess, systemClock } from '@sume-inbox/shared/runtime'
 import { logEvents, makeEvents, openLog } from '@sume-inbox/shared/telemetry'
 import { buildReceiver } from './app.ts'
 import { readConfig } from './config.ts'
@@ -27,14 +28,19 @@ await runProcess(process.env, async (env) => {
   const receiver = buildReceiver({ config, ledger, producer, events, log })
   const ports = await receiver.listen()
   log.info(ports, 'listening')
+  const graceMs = config.STOP_GRACE_MS
   return {
-    graceMs: config.STOP_GRACE_MS,
-    crashed: (error) => log.fatal({ err: error }, 'an error that nobody caught'),
+    graceMs,
+    crashed: (error) =>
+      log.fatal({ error: errorText(error), stack: error.stack }, 'an error that nobody caught'),
     async stop() {
-      log.info('stopping')
-      // Two seconds of the grace are for the connections to MySQL and Redis.
-      await receiver.close(Math.max(config.STOP_GRACE_MS - 2000, 500))
-      await Promise.all([producer.close(), ledger.close()])
+      log.info({}, 'stopping')
+      // The requests get most of the grace; a server that is away must not use up what is left of it.
+      await receiver.close(graceMs * 0.7)
+      await Promise.race([
+        Promise.all([producer.close(), ledger.close()]),
+        sleep(graceMs * 0.2, undefined, { ref: false }),
+      ])
     },
   }
 })

@@ -1,14 +1,9 @@
 import { parseEnvelope } from '@sume-inbox/shared/envelope'
-import {
-  isUnavailable,
-  type Ledger,
-  quarantineBody,
-  recordDelivery,
-  trimQuarantine,
-} from '@sume-inbox/shared/ledger'
+import { isUnavailable, type Ledger, recordDelivery } from '@sume-inbox/shared/ledger'
 import type { Enqueued, Producer } from '@sume-inbox/shared/queues'
 import { toError } from '@sume-inbox/shared/runtime'
 import type { Events } from '@sume-inbox/shared/telemetry'
+import type { Quarantine } from './quarantine.ts'
 import type { Receipt } from './receipt.ts'
 import { refuseSignature, type SignatureHeaders, type SignatureRules } from './signature.ts'
 
@@ -16,15 +11,16 @@ import { refuseSignature, type SignatureHeaders, type SignatureRules } from './s
 export interface Delivery {
   readonly body: Buffer
   readonly headers: SignatureHeaders
+  /** When it was all there, in milliseconds since 1970. */
+  readonly at: number
 }
 
 export interface ReceiveDeps {
   readonly ledger: Ledger
-  readonly producer: Producer
+  readonly quarantine: Quarantine
+  readonly producer: Pick<Producer, 'enqueue'>
   readonly events: Events
-  readonly rules: SignatureRules & { readonly graceMs: number; readonly quarantineMaxRows: number }
-  /** Milliseconds since 1970. */
-  readonly now: () => number
+  readonly rules: SignatureRules & { readonly graceMs: number }
 }
 
 /**
@@ -34,12 +30,18 @@ export interface ReceiveDeps {
  * @throws only for our own bugs; what cannot be done now is the receipt `unavailable`.
  */
 export async function receive(deps: ReceiveDeps, delivery: Delivery): Promise<Receipt> {
-  const refusal = refuseSignature(delivery.body, delivery.headers, deps.rules, deps.now() / 1000)
+  // Whole seconds, like the timestamp's: otherwise the last of them would be out of tolerance.
+  const now = Math.floor(delivery.at / 1000)
+  const refusal = refuseSignature(delivery.body, delivery.headers, deps.rules, now)
   if (refusal !== null) return { receipt: 'unsigned', note: refusal }
 
   const read = parseEnvelope(delivery.body)
   try {
-    if (!read.readable) return await quarantine(deps, delivery.body, read.reason)
+    if (!read.readable) {
+      // It is signed, so it matters; and asking Sume to repeat it would not make it readable.
+      await deps.quarantine.keep(delivery.body, read.reason)
+      return { receipt: 'quarantined', note: read.reason }
+    }
 
     const { envelope } = read
     const recorded = await recordDelivery(deps.ledger, {
@@ -63,17 +65,6 @@ export async function receive(deps: ReceiveDeps, delivery: Delivery): Promise<Re
     if (!isUnavailable(error)) throw error
     return { receipt: 'unavailable', error: toError(error) }
   }
-}
-
-/** It is signed, so it matters; and asking Sume to repeat it would not make it readable. */
-async function quarantine(
-  { ledger, rules }: ReceiveDeps,
-  body: Buffer,
-  reason: Parameters<typeof quarantineBody>[2],
-): Promise<Receipt> {
-  const isNew = await quarantineBody(ledger, body, reason)
-  if (isNew) await trimQuarantine(ledger, rules.quarantineMaxRows)
-  return { receipt: 'quarantined', note: reason }
 }
 
 /** The row is committed, so a failure here costs latency and never the event: the sweeper adds the job. */

@@ -1,15 +1,21 @@
-import { elapsedMs } from '@sume-inbox/shared/runtime'
+import { toError } from '@sume-inbox/shared/runtime'
+import type { Events, InboxEvents } from '@sume-inbox/shared/telemetry'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Receipt } from './receipt.ts'
-import { receive, type ReceiveDeps } from './receive.ts'
+import type { Delivery } from './receive.ts'
 
 export interface WebhookRouteOptions {
-  readonly deps: ReceiveDeps
+  readonly receive: (delivery: Delivery) => Promise<Receipt>
+  readonly events: Events
   readonly signatureHeader: string
   readonly timestampHeader: string
+  /** Milliseconds since 1970. */
+  readonly now: () => number
 }
 
-const PATH = '/webhooks/sume'
+export const WEBHOOK_PATH = '/webhooks/sume'
+type Answered = InboxEvents['delivery:answered'][0]
+
 /** When to try again after a 503, in seconds. */
 const RETRY_AFTER = '5'
 
@@ -18,35 +24,33 @@ export async function webhookRoute(
   app: FastifyInstance,
   options: WebhookRouteOptions,
 ): Promise<void> {
+  const { receive, events } = options
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
   app.addHook('onRequest', async (request) => {
-    // A malformed type would be refused with 415 before any parser sees it, and Sume would repeat it for ever.
+    // A malformed type would be refused with 415 before any parser sees it, and Sume would repeat it for
+    // ever; and without a type, a body that is not there would not be read as an empty one.
     request.headers['content-type'] = 'application/octet-stream'
   })
 
-  app.post(PATH, async (request, reply) => {
-    const start = performance.now()
-    const receipt = await receive(options.deps, {
-      body: Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0),
-      headers: {
-        timestamp: valuesOf(request, options.timestampHeader),
-        signature: valuesOf(request, options.signatureHeader),
-      },
-    })
-    const status = answer(reply, receipt)
-    options.deps.events.emit('delivery:answered', {
-      ...receipt,
-      status,
-      durationMs: elapsedMs(start),
-    })
+  app.post(WEBHOOK_PATH, async (request, reply) => {
+    const answered = (what: Omit<Answered, 'durationMs'>) =>
+      events.emit('delivery:answered', { ...what, durationMs: Math.round(reply.elapsedTime) })
+    try {
+      const receipt = await receive({
+        body: request.body as Buffer,
+        headers: {
+          timestamp: valuesOf(request, options.timestampHeader),
+          signature: valuesOf(request, options.signatureHeader),
+        },
+        at: options.now(),
+      })
+      answered({ ...receipt, status: answer(reply, receipt) })
+    } catch (error) {
+      void reply.code(500).send({ error: 'internal error' })
+      answered({ receipt: 'failed', status: 500, error: toError(error) })
+    }
     return reply
-  })
-  app.route({
-    method: ['GET', 'HEAD', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'],
-    url: PATH,
-    handler: async (_request, reply) =>
-      reply.code(405).header('allow', 'POST').send({ error: 'method not allowed' }),
   })
 }
 

@@ -66,9 +66,9 @@ export function buildSandbox(config: SandboxConfig, log: Logger): Sandbox {
       retryable: false,
     })
   })
-  app.addHook('onSend', async (request, reply) => {
+  app.addHook('onSend', async (request) => {
     const fault = chosen.get(request)
-    if (fault !== undefined) await failAfter(fault, request, reply)
+    if (fault !== undefined) await failAfter(fault, request)
   })
   app.get('/health/live', async () => ({ status: 'live' }))
   void app.register(submits, { store, lifecycle })

@@ -75,7 +75,7 @@ export async function failBefore(
     case 'hang':
       reply.hijack()
       await wait(request, fault.ms ?? HANG_MS)
-      request.raw.destroy()
+      request.raw.socket.destroy()
       return true
     case 'cut':
     case 'late':
@@ -84,15 +84,8 @@ export async function failBefore(
 }
 
 /** Carries out the faults that come after the work, before its answer is sent. */
-export async function failAfter(
-  fault: Fault,
-  request: FastifyRequest,
-  reply: FastifyReply,
-): Promise<void> {
-  if (fault.do === 'cut') {
-    reply.hijack()
-    request.raw.destroy()
-  }
+export async function failAfter(fault: Fault, request: FastifyRequest): Promise<void> {
+  if (fault.do === 'cut') request.raw.socket.destroy()
   if (fault.do === 'late') await wait(request, fault.ms ?? 1000)
 }
 

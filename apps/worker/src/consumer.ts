@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { type FollowUpJob, QUEUE_NAME, workerConnection } from '@sume-inbox/shared/queues'
 import {
   type Backoff,
@@ -27,7 +28,7 @@ export interface Consumer {
   /** Whether jobs are taken; also while Redis is away, because that ends by itself. */
   isRunning(): boolean
   isRedisUp(): boolean
-  /** Takes no more jobs. @returns when those under way are through. */
+  /** Takes no more jobs. @returns when those under way are through and, if Redis listens, the queue knows. */
   drain(): Promise<void>
   /** Cuts the connections. A job still under way is left to its lease. */
   close(): Promise<void>
@@ -46,15 +47,19 @@ class AttemptFailed extends Error {
   }
 }
 
+/** How long the queue has, after the last attempt, to be told how it ended. */
+const GOODBYE_MS = 1000
+
 export function openConsumer(process: Processor, options: ConsumerOptions): Consumer {
   const { events } = options
   const onError = (error: Error) => events.emit('background:error', { where: 'queue', error })
   const connection = workerConnection(options.redisUrl, onError)
+  const underWay = new Set<Promise<void>>()
 
   const worker = new Worker<FollowUpJob>(
     QUEUE_NAME,
     // No third parameter: BullMQ would hand out a signal of its own, which knows nothing of the lease.
-    async (job, token) => obey(await judge(job), job, token),
+    (job, token) => tracked(async () => obey(await judge(job), job, token)),
     {
       connection,
       prefix: options.prefix,
@@ -73,6 +78,20 @@ export function openConsumer(process: Processor, options: ConsumerOptions): Cons
   )
   // Also every "missing lock": the ledger has settled by then, so there is nothing left to do about it.
   worker.on('error', onError)
+
+  async function tracked(work: () => Promise<void>): Promise<void> {
+    const running = work()
+    underWay.add(running)
+    return running.finally(() => underWay.delete(running))
+  }
+
+  /** BullMQ's own close waits for Redis for ever, also when there is nothing left to tell it. */
+  async function idle(): Promise<void> {
+    do {
+      await Promise.allSettled(underWay)
+      await sleep(GOODBYE_MS, undefined, { ref: false })
+    } while (underWay.size > 0)
+  }
 
   async function judge(job: Job<FollowUpJob>): Promise<Verdict> {
     const { dedupeKey } = job.data as Partial<FollowUpJob>
@@ -103,7 +122,7 @@ export function openConsumer(process: Processor, options: ConsumerOptions): Cons
   return {
     isRunning: () => worker.isRunning(),
     isRedisUp: () => connection.status === 'ready',
-    drain: () => worker.close(),
+    drain: () => Promise.race([worker.close(), idle()]),
     async close() {
       connection.disconnect()
       await withDeadline(worker.disconnect(), 500, 'closing the queue').catch(() => undefined)

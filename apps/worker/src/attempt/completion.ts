@@ -36,12 +36,9 @@ export function openCompletion(
     }
   }
   return {
-    async complete(work) {
-      if (call !== undefined) {
-        throw new LedgerError('ALREADY_COMPLETED', 'complete was called before in this attempt')
-      }
-      const running = run(work)
-      call = running
+    complete(work) {
+      const running = call === undefined ? run(work) : Promise.reject(calledBefore(lease.dedupeKey))
+      call ??= running
       // A follow-up that does not wait for it must not take the process down when it fails.
       running.catch(() => undefined)
       return running
@@ -50,3 +47,9 @@ export function openCompletion(
     ended: async () => call,
   }
 }
+
+const calledBefore = (dedupeKey: string) =>
+  new LedgerError(
+    'ALREADY_COMPLETED',
+    `complete was called before in this attempt at ${dedupeKey}; put all writes into one call`,
+  )

@@ -1,0 +1,35 @@
+import { expect, test } from 'vitest'
+import { readConfig } from './config.ts'
+
+const least = {
+  DATABASE_URL: 'mysql://user:hunter2hunter2@127.0.0.1/inbox',
+  REDIS_URL: 'redis://127.0.0.1',
+  FOLLOW_UPS: './follow-ups.ts',
+}
+
+test('the pool grows with the concurrency unless its size is set', () => {
+  expect(readConfig(least)).toMatchObject({ WORKER_CONCURRENCY: 16, DATABASE_POOL_SIZE: 22 })
+  const set = { WORKER_CONCURRENCY: '40', DATABASE_POOL_SIZE: '50' }
+  expect(readConfig({ ...least, WORKER_CONCURRENCY: '40' })).toMatchObject({
+    DATABASE_POOL_SIZE: 46,
+  })
+  expect(readConfig({ ...least, ...set })).toMatchObject({ DATABASE_POOL_SIZE: 50 })
+})
+
+test('a pool too small for the concurrency and a cap under the base are refused with their fixes', () => {
+  const env = {
+    ...least,
+    WORKER_CONCURRENCY: '20',
+    DATABASE_POOL_SIZE: '21',
+    BACKOFF_MS: '5000',
+    BACKOFF_CAP_MS: '10',
+  }
+  expect(() => readConfig(env)).toThrow(/DATABASE_POOL_SIZE: .*at least 22/)
+  expect(() => readConfig(env)).toThrow('BACKOFF_CAP_MS: is smaller than BACKOFF_MS')
+  expect(() => readConfig(env)).not.toThrow('hunter2')
+})
+
+test('a lease longer than the time limit makes sense', () => {
+  const env = { ...least, LEASE_MS: '30000', ATTEMPT_TIMEOUT_MS: '1000' }
+  expect(readConfig(env)).toMatchObject({ LEASE_MS: 30_000, ATTEMPT_TIMEOUT_MS: 1000 })
+})

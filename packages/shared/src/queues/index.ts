@@ -6,5 +6,6 @@ export {
   jobOptions,
   QUEUE_NAME,
 } from './follow-ups-queue.ts'
+export { inspectRedis, type RedisInfo } from './inspect-redis.ts'
 export { openProducer, type Producer, type ProducerOptions } from './producer.ts'
 export { type Lost, openRestorer, type Restorer, type RestorerOptions } from './restorer.ts'

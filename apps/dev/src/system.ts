@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { createWriteStream, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Services } from '@sume-inbox/services'
+import { type Services, tieProcesses } from '@sume-inbox/services'
 import { type AppProcess, startApp } from '@sume-inbox/testing'
 
 const ROOT = join(import.meta.dirname, '../../..')
@@ -41,12 +41,14 @@ export async function startSystem(
     SANDBOX_RETRY_BASE_MS: '200',
   }
   const started: [string, AppProcess][] = []
+  const tie = tieProcesses()
   const start = async (name: string, app: string) => {
     const log = createWriteStream(join(FOLDER, `${name}.log`))
     const process = await startApp(app, env, (text, line) => {
       log.write(`${text}\n`)
       if (line !== undefined) onLine(name, line)
     })
+    tie.add(process.pid)
     started.unshift([name, process])
     tell(`${name}: pid ${process.pid}`)
     return process
@@ -56,6 +58,7 @@ export async function startSystem(
     const codes = await Promise.all(
       started.map(async ([name, process]) => [name, await process.stop()] as const),
     )
+    await tie.close()
     return codes.filter(([, code]) => code !== 0).map(([name, code]) => `${name} (${code})`)
   }
   try {

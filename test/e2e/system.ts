@@ -14,7 +14,7 @@ import {
 } from '@sume-inbox/testing'
 
 /** One run of a follow-up, as the fixture wrote it down. */
-export interface Run {
+interface Run {
   readonly id: string
   readonly attempt: number
   readonly pid: number

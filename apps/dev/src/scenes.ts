@@ -1,5 +1,5 @@
 /** What an event must look like in the end for the demo to have worked. */
-export interface Ending {
+interface Ending {
   readonly attempts: number
   readonly deliveries: number
 }

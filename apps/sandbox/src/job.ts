@@ -1,9 +1,9 @@
 import type { Plan } from './plan.ts'
 
-export type JobState = 'queued' | 'processing' | 'completed' | 'failed' | 'canceled' | 'skipped'
+type JobState = 'queued' | 'processing' | 'completed' | 'failed' | 'canceled' | 'skipped'
 
 /** One try at one delivery of a job's webhook. */
-export interface Try {
+interface Try {
   readonly at: string
   /** The receiver's status, or `null` where there was no answer. */
   readonly status: number | null

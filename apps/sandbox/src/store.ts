@@ -5,7 +5,7 @@ import type { Plan } from './plan.ts'
 /** Ended jobs beyond this are forgotten, the oldest first. */
 const MAX_JOBS = 100_000
 
-export interface NewJob {
+interface NewJob {
   readonly kind: Job['kind']
   readonly key: string | null
   readonly path: string

@@ -47,7 +47,7 @@ export interface Bench {
   [Symbol.asyncDispose](): Promise<void>
 }
 
-export interface BenchWorker {
+interface BenchWorker {
   readonly internalUrl: string
   /** Every event of this name so far. */
   seen<N extends keyof InboxEvents>(name: N): InboxEvents[N][0][]

@@ -38,7 +38,8 @@ export function buildServer({ log, bodyLimit, allowed }: ServerOptions): Fastify
     logController: new LogController({ disableRequestLogging: true }),
     bodyLimit,
     requestTimeout: REQUEST_MS,
-    http: { connectionsCheckingInterval: CHECK_MS },
+    // Node does not keep to a request timeout that is shorter than the one for headers (60 s by default).
+    http: { headersTimeout: REQUEST_MS, connectionsCheckingInterval: CHECK_MS },
     keepAliveTimeout: KEEP_ALIVE_MS,
     // What arrives on an open connection while we close is served like everything before it.
     return503OnClosing: false,

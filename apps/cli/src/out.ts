@@ -11,7 +11,8 @@ export interface Out {
 /** Error texts come from follow-ups, and bodies from anybody: an escape sequence in them must not reach the terminal. */
 const CONTROL = /[^\P{Cc}\n\t]/gu
 
-const printable = (text: string): string => text.replaceAll(CONTROL, '\ufffd')
+/** The text with every control character but line ends and tabs made visible. */
+export const printable = (text: string): string => text.replaceAll(CONTROL, '\ufffd')
 
 const escaped = (json: string): string =>
   json.replaceAll(CONTROL, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`)

@@ -1,4 +1,5 @@
 import Table from 'cli-table3'
+import { printable } from './out.ts'
 
 /** A table without lines and colours: readable in a terminal, and in a pipe. */
 export function table(head: string[], rows: readonly (string | number)[][]): string {
@@ -25,7 +26,9 @@ export function table(head: string[], rows: readonly (string | number)[][]): str
       middle: '',
     },
   })
-  for (const row of rows) made.push(row)
+  // Before the table sees them: it answers an escape sequence in a cell with one of its own.
+  for (const row of rows)
+    made.push(row.map((cell) => (typeof cell === 'string' ? printable(cell) : cell)))
   return made
     .toString()
     .split('\n')

@@ -27,7 +27,7 @@ export interface Door extends AsyncDisposable {
   queued(): Promise<string[]>
 }
 
-export interface EventRow {
+interface EventRow {
   readonly dedupe_key: string
   readonly kind: string
   readonly request_id: string | null

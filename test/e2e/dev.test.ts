@@ -10,7 +10,10 @@ const MAIN = join(import.meta.dirname, '../../apps/dev/src/main.ts')
 /** Starts dev with servers of its own, as on a fresh machine. */
 function startDev(...args: string[]) {
   const { DATABASE_URL: _database, REDIS_URL: _redis, ...env } = process.env
-  const child = spawn(process.execPath, [MAIN, ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = spawn(process.execPath, [MAIN, ...args], {
+    env: { ...env, NO_COLOR: '1' },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
   const lines: string[] = []
   for (const stream of [child.stdout, child.stderr]) {
     createInterface({ input: stream }).on('line', (line) => lines.push(line))

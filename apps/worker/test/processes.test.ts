@@ -100,6 +100,12 @@ test('a follow-up that takes its process down every time ends dead by the row’
   expect((await bench.attempts(key)).map((attempt) => attempt['outcome'])).toEqual(['lost', 'lost'])
 })
 
+test('rule 13: an event that never got into the queue is done by the worker’s own sweeps', async () => {
+  const key = await bench.record({ graceMs: 0 })
+  await start()
+  expect(await bench.reached(key, 'done')).toMatchObject({ attempts: 1 })
+})
+
 test('two workers share a thousand events, and each follow-up runs once', async () => {
   const keys: string[] = []
   while (keys.length < 1000) {

@@ -1,6 +1,7 @@
 import { defineConfig } from 'vitest/config'
 
 // unit: pure, beside the source. integration: one part on real servers. e2e: whole processes.
+// compose: the system of docker-compose.yml.
 // The servers' addresses come from `packages/services` (see the `test` script).
 export default defineConfig({
   test: {
@@ -29,6 +30,14 @@ export default defineConfig({
           testTimeout: 120_000,
           hookTimeout: 120_000,
           fileParallelism: false,
+        },
+      },
+      {
+        // Needs a Docker engine, so it is a command of its own: `pnpm test:compose`.
+        test: {
+          name: 'compose',
+          include: ['test/compose/**/*.test.ts'],
+          testTimeout: 60_000,
         },
       },
     ],

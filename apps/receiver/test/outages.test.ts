@@ -64,12 +64,12 @@ test('MySQL stopped: 503 within 5 s, nothing accepted; after its return 200 with
 test('MySQL frozen: every one of many deliveries is 503 within 5 s', async () => {
   await using door = await openOwnDoor()
   const bodies = Array.from({ length: 60 }, () => jobBody().body)
-  own.mysql.freeze()
+  await own.mysql.freeze()
   try {
     const answers = await Promise.all(bodies.map((body) => send(door.url, body)))
     for (const answer of answers) expect(answer).toMatchObject(unavailable(5000))
   } finally {
-    own.mysql.thaw()
+    await own.mysql.thaw()
   }
   const { body } = jobBody()
   expect(await waitForAccepted(door.url, body)).toMatchObject({ receipt: 'accepted' })

@@ -71,11 +71,11 @@ test('with Redis down a SIGTERM ends the worker with 0 within the grace', async 
 test('with Redis frozen a SIGTERM ends the worker with 0 within the grace', async () => {
   worker = await start()
   await bench.reached(await bench.add(), 'done')
-  services.redis?.freeze()
+  await services.redis?.freeze()
   const began = performance.now()
   expect(await worker.stop()).toBe(0)
   expect(performance.now() - began).toBeLessThan(8000)
-  services.redis?.thaw()
+  await services.redis?.thaw()
 })
 
 test('with MySQL down at the start the worker is not ready, and goes on when MySQL comes', async () => {

@@ -1,3 +1,3 @@
-export type { ManagedServer } from './local/managed-server.ts'
+export type { ManagedServer } from './managed-server.ts'
 export { openServices, type OpenServicesOptions, type Services } from './open-services.ts'
 export { type Tie, tieProcesses } from './tie-processes.ts'

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { mysqlAnswers, redisAnswers } from './answers.ts'
 import { chooseLanes, type Lane } from './lanes.ts'
-import type { ManagedServer } from './local/managed-server.ts'
+import type { ManagedServer } from './managed-server.ts'
 import { openLocal } from './local/open-local.ts'
 
 /** A MySQL and a Redis to work on. */
@@ -76,8 +76,13 @@ async function open(
       log('services: lane url: the servers that DATABASE_URL and REDIS_URL name')
       return { lane, databaseUrl, redisUrl, close: () => Promise.resolve() }
     }
-    case 'containers':
-      throw new Error('starting containers is not part of this version')
+    case 'containers': {
+      // Only here: the library is slow to load.
+      const { openContainers } = await import('./containers/open-containers.ts')
+      const services = await openContainers(env, root, log)
+      log(`services: lane containers, because ${why}`)
+      return services
+    }
     case 'local':
       log(`services: lane local, because ${why}`)
       return openLocal(root, log)

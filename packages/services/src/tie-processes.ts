@@ -1,8 +1,8 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { guard } from './local/guardian.ts'
-import { endInstance, makeInstance } from './local/instance.ts'
-import { startTime } from './local/process-identity.ts'
+import { guard } from './instance/guardian.ts'
+import { endInstance, makeInstance } from './instance/instance.ts'
+import { startTime } from './instance/process-identity.ts'
 
 const ROOT = join(import.meta.dirname, '../../..')
 

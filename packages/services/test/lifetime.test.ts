@@ -2,16 +2,17 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { connect } from 'node:net'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { afterEach, expect, test, vi } from 'vitest'
-import { processSpace, startTime } from '../src/local/process-identity.ts'
-import { roomForServices } from './room.ts'
+import { processSpace, startTime } from '../src/instance/process-identity.ts'
+import { ownLane, roomForServices } from './room.ts'
 
 const room = roomForServices()
 const PARENT = fileURLToPath(import.meta.resolve('./parent.ts'))
 const children: ChildProcess[] = []
-const END = { timeout: 15_000, interval: 50 }
+const END = { timeout: 30_000, interval: 50 }
 
 afterEach(() => {
   for (const child of children.splice(0)) child.kill('SIGKILL')
@@ -20,23 +21,23 @@ afterEach(() => {
 test.each(['SIGKILL', 'SIGINT', 'SIGTERM'] as const)(
   'the servers are gone after their process got %s',
   async (signal) => {
-    const { child, pids } = await startParent()
-    expect(pids.map(startTime)).not.toContain(null)
+    const { child, urls } = await startParent()
+    expect(await listening(urls)).toEqual([true, true])
     child.kill(signal)
-    await vi.waitFor(() => {
-      expect(pids.map(startTime)).toEqual([null, null])
+    await vi.waitFor(async () => {
+      expect(await listening(urls)).toEqual([false, false])
       expect(instances()).toEqual([])
     }, END)
   },
 )
 
 test('the next start ends what a process and its guardian left, and nobody else', async () => {
-  const { child, pids, guardian } = await startParent()
+  const { child, urls, guardian } = await startParent()
   process.kill(guardian, 'SIGKILL')
   child.kill('SIGKILL')
   await once(child, 'exit')
   const [left = ''] = instances()
-  expect(pids.map(startTime)).not.toContain(null)
+  expect(await listening(urls)).toEqual([true, true])
 
   // By now, its number in another instance's state belongs to somebody else.
   const stranger = spawn('sleep', ['600'])
@@ -45,17 +46,17 @@ test('the next start ends what a process and its guardian left, and nobody else'
 
   await (await room.open()).close()
   expect(room.lines.join('\n')).toContain(left)
-  expect(pids.map(startTime)).toEqual([null, null])
+  expect(await listening(urls)).toEqual([false, false])
   expect(startTime(stranger.pid ?? 0)).not.toBeNull()
   expect(instances()).not.toContain(folder)
 })
 
 test('an instance of a process that lives is left alone', async () => {
-  const { child, pids } = await startParent()
+  const { child, urls } = await startParent()
   await (await room.open()).close()
-  expect(pids.map(startTime)).not.toContain(null)
+  expect(await listening(urls)).toEqual([true, true])
   child.kill('SIGKILL')
-  await vi.waitFor(() => expect(pids.map(startTime)).toEqual([null, null]), END)
+  await vi.waitFor(async () => expect(await listening(urls)).toEqual([false, false]), END)
 })
 
 test('an instance of another container is left alone', async () => {
@@ -70,14 +71,31 @@ test('an instance of another container is left alone', async () => {
 /** A process that opens services and says which; `parent.ts`. */
 async function startParent() {
   const child = spawn(process.execPath, [PARENT, room.root], {
-    env: { PATH: process.env['PATH'] ?? '', SERVICES: 'local' },
+    env: ownLane(),
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   children.push(child)
-  const [line] = (await once(createInterface({ input: child.stdout }), 'line')) as [string]
-  const pids = JSON.parse(line) as [number, number]
-  return { child, pids, guardian: guardianOf(child.pid ?? 0) }
+  const [line] = (await Promise.race([
+    once(createInterface({ input: child.stdout }), 'line'),
+    once(child, 'exit').then(() => Promise.reject(new Error('it ended before it said anything'))),
+  ])) as [string]
+  const urls = JSON.parse(line) as [string, string]
+  return { child, urls, guardian: guardianOf(child.pid ?? 0) }
 }
+
+/** Which of the servers still have a listener. */
+const listening = (urls: readonly string[]): Promise<boolean[]> =>
+  Promise.all(
+    urls.map(
+      (url) =>
+        new Promise<boolean>((resolve) => {
+          const { hostname, port } = new URL(url)
+          const socket = connect(Number(port), hostname)
+          socket.once('connect', () => resolve(true)).once('error', () => resolve(false))
+          socket.once('connect', () => socket.destroy())
+        }),
+    ),
+  )
 
 /** The child of the process that is neither server. */
 function guardianOf(pid: number): number {
@@ -96,7 +114,12 @@ function guardianOf(pid: number): number {
 function leftInstance(server: { pid: number; startedAt: string }, space = processSpace()): string {
   const name = `instance-${server.pid}-test`
   mkdirSync(join(room.root, '.local/services', name), { recursive: true })
-  const state = { space, owner: { pid: 1, startedAt: 'never' }, servers: { mysql: server } }
+  const state = {
+    space,
+    owner: { pid: 1, startedAt: 'never' },
+    servers: { mysql: server },
+    containers: [],
+  }
   writeFileSync(join(room.root, '.local/services', name, 'instance.json'), JSON.stringify(state))
   return name
 }

@@ -4,7 +4,7 @@ import type { Services } from '@sume-inbox/services'
 import { Redis } from 'ioredis'
 import mysql from 'mysql2/promise'
 import { expect, test } from 'vitest'
-import { roomForServices } from './room.ts'
+import { onContainers, roomForServices } from './room.ts'
 
 const room = roomForServices()
 
@@ -15,7 +15,8 @@ test('settings are durable and nobody gets in without a password', async () => {
     "SHOW VARIABLES WHERE Variable_name IN ('innodb_flush_log_at_trx_commit', 'bind_address', 'skip_name_resolve', 'innodb_doublewrite')",
   )
   expect(Object.fromEntries(variables.map((row) => [row['Variable_name'], row['Value']]))).toEqual({
-    bind_address: '127.0.0.1',
+    // A container listens on its own network; its port is published on loopback.
+    bind_address: onContainers ? '0.0.0.0' : '127.0.0.1',
     innodb_doublewrite: 'ON',
     innodb_flush_log_at_trx_commit: '1',
     skip_name_resolve: 'ON',
@@ -25,7 +26,7 @@ test('settings are durable and nobody gets in without a password', async () => {
     appendonly: 'yes',
     appendfsync: 'everysec',
     'maxmemory-policy': 'noeviction',
-    bind: '127.0.0.1',
+    ...(onContainers ? {} : { bind: '127.0.0.1' }),
   })) {
     expect(await redis.config('GET', name)).toEqual([name, value])
   }
@@ -46,12 +47,12 @@ test('what was committed is there after a stop and after a kill, on the same por
   const { mysql: server, redis } = faultable(services)
   await query(services.databaseUrl, 'CREATE TABLE t (n INT) ENGINE=InnoDB')
   await query(services.databaseUrl, 'INSERT INTO t VALUES (1)')
-  const first = server.pid()
+  const first = await server.pid()
   await server.stop()
-  expect(() => server.pid()).toThrow('does not run')
+  await expect(server.pid()).rejects.toThrow('does not run')
   await expect(query(services.databaseUrl, 'SELECT 1')).rejects.toThrow('ECONNREFUSED')
   await server.start()
-  expect(server.pid()).not.toBe(first)
+  expect(await server.pid()).not.toBe(first)
   await query(services.databaseUrl, 'INSERT INTO t VALUES (2)')
   await server.kill()
   await server.start()
@@ -75,20 +76,20 @@ test('a frozen server answers nothing until it is thawed, and can be stopped fro
   const { redis: server } = faultable(services)
   const client = new Redis(services.redisUrl)
   await client.ping()
-  server.freeze()
+  await server.freeze()
   let answered = false
   const pong = client.ping().then(() => (answered = true))
   const waiting = new Redis(services.redisUrl, { commandTimeout: 300, lazyConnect: false })
   waiting.on('error', () => undefined)
   await expect(waiting.ping()).rejects.toThrow('timed out')
   expect(answered).toBe(false)
-  server.thaw()
+  await server.thaw()
   await pong
   waiting.disconnect()
   client.disconnect()
-  server.freeze()
+  await server.freeze()
   await server.stop()
-  expect(() => server.freeze()).toThrow('does not run')
+  await expect(server.freeze()).rejects.toThrow('does not run')
 })
 
 test('two instances at once have ports, data and passwords of their own, and leave nothing', async () => {

@@ -101,7 +101,7 @@ test('a newer schema is none of an older process’s business', async () => {
 
 test('two databases on one server do not wait for each other, but two runs on one do', async () => {
   const holder = await mysql.createConnection({ uri: db.url })
-  const lock = "CONCAT('sume-inbox:', SHA1(?))"
+  const lock = "CONCAT('sume-inbox:', LEFT(SHA2(?, 256), 40))"
   const hold = `SELECT GET_LOCK(${lock}, 0) AS held, CHAR_LENGTH(${lock}) AS length`
   const name = new URL(db.url).pathname.slice(1)
   const [rows] = await holder.query(hold, [name, name])

@@ -107,12 +107,12 @@ test('Redis down at the start: nothing waits for longer than a second, and it re
 })
 
 test('Redis frozen at the start: the same', async () => {
-  server().freeze()
+  await server().freeze()
   const producer = openTestProducer()
   const { ok: added, ms } = await outcome(producer.enqueue(ok('during')))
   expect(added).toBe(false)
   expect(ms).toBeLessThan(PATIENCE_MS)
-  server().thaw()
+  await server().thaw()
   await expect
     .poll(async () => (await outcome(producer.enqueue(ok('after')))).ok, { timeout: 10_000 })
     .toBe(true)
@@ -121,9 +121,9 @@ test('Redis frozen at the start: the same', async () => {
 test('closing a producer does not wait for a Redis that is away', async () => {
   const producer = openProducer(options())
   await producer.enqueue(ok('before'))
-  server().freeze()
+  await server().freeze()
   const { ms } = await outcome(producer.close())
-  server().thaw()
+  await server().thaw()
   expect(ms).toBeLessThan(1000)
 })
 

@@ -1,12 +1,13 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { mysqlAnswers } from '../answers.ts'
+import { DATABASE, MYSQL_OPTIONS } from '../server-settings.ts'
 import { asRoot, makeDataDirectory } from './data-directory.ts'
-import { freePort } from './free-port.ts'
-import { type ManagedServer, startServer } from './managed-server.ts'
+import { freePort } from '../free-port.ts'
+import type { ManagedServer } from '../managed-server.ts'
+import { startServer } from './server-process.ts'
 import type { Programs } from './programs.ts'
 
-const DATABASE = 'sume_inbox'
 const USER = 'sume'
 const ANSWER_MS = 1000
 
@@ -44,12 +45,7 @@ export async function startMysql(
       '--socket=server.sock',
       `--pid-file=${join(folder, 'mysql.pid')}`,
       `--init-file=${init}`,
-      '--skip-name-resolve',
-      '--max-connections=500',
-      '--innodb-buffer-pool-size=128M',
-      // A commit that was answered survives a crash of the machine.
-      '--innodb-flush-log-at-trx-commit=1',
-      '--sync-binlog=1',
+      ...MYSQL_OPTIONS,
       ...(programs.family === 'mysql' ? ['--mysqlx=OFF'] : []),
     ],
     cwd: data,

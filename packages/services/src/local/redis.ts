@@ -1,8 +1,10 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { redisAnswers } from '../answers.ts'
-import { freePort } from './free-port.ts'
-import { type ManagedServer, startServer } from './managed-server.ts'
+import { freePort } from '../free-port.ts'
+import type { ManagedServer } from '../managed-server.ts'
+import { REDIS_SETTINGS } from '../server-settings.ts'
+import { startServer } from './server-process.ts'
 import type { Programs } from './programs.ts'
 
 const ANSWER_MS = 1000
@@ -28,11 +30,7 @@ export async function startRedis(
     'bind 127.0.0.1',
     `port ${port}`,
     `requirepass ${password}`,
-    // The queue survives a restart but for the last second, and nothing is evicted to make room.
-    'appendonly yes',
-    'appendfsync everysec',
-    'save ""',
-    'maxmemory-policy noeviction',
+    ...REDIS_SETTINGS.map(([name, value]) => `${name} ${value || '""'}`),
   ]
   writeFileSync(config, `${lines.join('\n')}\n`, { mode: 0o600 })
   const server = await startServer({

@@ -3,22 +3,8 @@ import { once } from 'node:events'
 import { closeSync, openSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { logTail } from './log-tail.ts'
-import { startTime } from './process-identity.ts'
-
-/** A server that may be stopped, killed and frozen, as faults do it. */
-export interface ManagedServer {
-  /** @throws while it does not run; so do all the others but `start`. */
-  pid(): number
-  /** Stops it in order and waits until it has ended. @throws when it had to be killed. */
-  stop(): Promise<void>
-  /** Starts it again on the same port and data, and waits until it answers. */
-  start(): Promise<void>
-  /** SIGKILL, and waits until it has ended. */
-  kill(): Promise<void>
-  /** SIGSTOP: its connections stay open and nothing is answered. */
-  freeze(): void
-  thaw(): void
-}
+import { startTime } from '../instance/process-identity.ts'
+import type { ManagedServer } from '../managed-server.ts'
 
 export interface ServerProgram {
   readonly name: string
@@ -46,7 +32,7 @@ export async function startServer(program: ServerProgram): Promise<ManagedServer
     return child
   }
   const server: ManagedServer = {
-    pid: () => running().pid ?? 0,
+    pid: async () => running().pid ?? 0,
     async start() {
       if (child !== undefined && !hasEnded(child)) return
       child = spawnServer(program)
@@ -63,8 +49,8 @@ export async function startServer(program: ServerProgram): Promise<ManagedServer
     async kill() {
       await end(running(), 'SIGKILL')
     },
-    freeze: () => void running().kill('SIGSTOP'),
-    thaw: () => void running().kill('SIGCONT'),
+    freeze: async () => void running().kill('SIGSTOP'),
+    thaw: async () => void running().kill('SIGCONT'),
   }
   await server.start()
   return server

@@ -11,8 +11,10 @@ import { endInstance } from './instance.ts'
 export function guard(folder: string): () => Promise<void> {
   const child = spawn(process.execPath, [import.meta.filename, folder], {
     cwd: '/',
-    // Nothing of our own settings: a NODE_OPTIONS could keep it from starting.
-    env: {},
+    // Nothing of our own settings but where the engine is: a NODE_OPTIONS could keep it from starting.
+    env: Object.fromEntries(
+      Object.entries(process.env).filter(([name]) => /^(HOME$|DOCKER_|TESTCONTAINERS_)/.test(name)),
+    ),
     // A Ctrl-C is not for it. And no output: whoever reads ours to its end would wait for it too.
     detached: true,
     stdio: ['pipe', 'ignore', 'ignore'],

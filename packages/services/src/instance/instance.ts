@@ -22,14 +22,16 @@ interface InstanceState {
   readonly space: ReturnType<typeof processSpace>
   readonly owner: ProcessIdentity
   readonly servers: Record<string, ProcessIdentity>
+  readonly containers: string[]
 }
 
 const STATE = 'instance.json'
 
-/** A folder with the data of a private MySQL and Redis, and the record of who owns it. */
+/** A folder for a private MySQL and Redis: their data, if any, and the record of who owns them. */
 export function makeInstance(parent: string): {
   folder: string
   note(server: string, of: ProcessIdentity): void
+  noteContainer(id: string): void
 } {
   const folder = join(parent, `instance-${process.pid}-${randomBytes(4).toString('hex')}`)
   mkdirSync(folder, { recursive: true, mode: 0o700 })
@@ -37,6 +39,7 @@ export function makeInstance(parent: string): {
     space: processSpace(),
     owner: { pid: process.pid, startedAt: startTime(process.pid) },
     servers: {},
+    containers: [],
   }
   const write = () => {
     // Renamed into place, so that no reader meets half of it.
@@ -50,11 +53,15 @@ export function makeInstance(parent: string): {
       state.servers[server] = of
       write()
     },
+    noteContainer(id) {
+      state.containers.push(id)
+      write()
+    },
   }
 }
 
 /**
- * Ends the servers of an instance, if they are still the same processes, and removes its folder. By
+ * Ends the servers and containers of an instance, if the processes are still the same processes, and removes its folder. By
  * SIGKILL, since nobody needs the data any more: it is quick and ends a frozen one too.
  */
 export async function endInstance(folder: string): Promise<void> {
@@ -64,6 +71,11 @@ export async function endInstance(folder: string): Promise<void> {
   const alive = same ? Object.values(state.servers).filter(isAlive) : []
   for (const server of alive) kill(server)
   while (alive.some(isAlive)) await sleep(10)
+  if (state !== null && state.containers.length > 0) {
+    // Only here: the library is slow to load, and a guardian needs little memory without it.
+    const { removeContainers } = await import('../containers/engine.ts')
+    await removeContainers(state.containers)
+  }
   rmSync(folder, { recursive: true, force: true, maxRetries: 3 })
 }
 

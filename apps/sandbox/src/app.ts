@@ -71,7 +71,7 @@ export function buildSandbox(config: SandboxConfig, log: Logger): Sandbox {
     if (fault !== undefined) await failAfter(fault, request)
   })
   app.get('/health/live', async () => ({ status: 'live' }))
-  void app.register(submits, { store, lifecycle })
+  void app.register(submits, { store, lifecycle, httpHosts: config.SANDBOX_HTTP_HOSTS })
   void app.register(jobs, { store, lifecycle })
   void app.register(catalog)
   void app.register(control, { store, deliverer, faults })

@@ -31,6 +31,11 @@ const spec = z.object({
     .regex(/^[A-Za-z0-9-]{1,64}$/)
     .default('x-sume-timestamp'),
   SANDBOX_RETRY_BASE_MS: integer(1, 60_000, 1000),
+  SANDBOX_HTTP_HOSTS: z
+    .string()
+    .regex(/^[a-z0-9.-]+(,[a-z0-9.-]+)*$/, { error: 'must be host names, separated by commas' })
+    .transform((value) => value.split(','))
+    .default([]),
   STOP_GRACE_MS: integer(1000, 600_000, 8000),
   LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
 })

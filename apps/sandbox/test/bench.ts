@@ -44,7 +44,7 @@ export interface Answer {
 }
 
 /** The sandbox as a process, and calls to it with a key. */
-export async function openSandbox(): Promise<{
+export async function openSandbox(settings: Record<string, string> = {}): Promise<{
   process: AppProcess
   call(
     method: string,
@@ -57,6 +57,7 @@ export async function openSandbox(): Promise<{
   const process = await startApp('sandbox', {
     SUME_WEBHOOK_SECRETS: `${TEST_SECRET},whsec_the_second_one_never_signs`,
     SANDBOX_RETRY_BASE_MS: '5',
+    ...settings,
   })
   return {
     process,

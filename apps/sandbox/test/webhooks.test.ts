@@ -159,3 +159,11 @@ test.each(['http://example.com/hook', 'ftp://127.0.0.1/', 'nonsense'])(
     expect(body.error.details.errors[0].path).toBe('webhook_url')
   },
 )
+
+test('a host that the settings name gets webhooks without TLS', async () => {
+  await using sandbox = await openSandbox({ SANDBOX_HTTP_HOSTS: 'receiver.test,gate' })
+  const submit = (url: string) =>
+    sandbox.call('POST', IMAGE, { model: 'm', mode: 'webhook', webhook_url: url })
+  expect((await submit('http://gate/hook')).status).toBe(200)
+  expect((await submit('http://gate.example/hook')).status).toBe(400)
+})

@@ -12,6 +12,11 @@ export interface ApiDeps {
   readonly lifecycle: Lifecycle
 }
 
+export interface SubmitsDeps extends ApiDeps {
+  /** Hosts that a webhook may go to without TLS, besides loopback. */
+  readonly httpHosts: readonly string[]
+}
+
 const submitSchema = z.looseObject({
   model: z.string().min(1).optional(),
   mode: z.string().optional(),
@@ -20,7 +25,7 @@ const submitSchema = z.looseObject({
 })
 
 /** The paid calls: both routers, the older models' runs, and runs of Formats. */
-export async function submits(app: FastifyInstance, deps: ApiDeps): Promise<void> {
+export async function submits(app: FastifyInstance, deps: SubmitsDeps): Promise<void> {
   app.post('/v1/image-router/generate', submitAs(deps, 'job', 'image'))
   app.post('/v1/video-router/generate', submitAs(deps, 'job', 'video'))
   for (const model of ['avatar', 'avatar-video']) {
@@ -30,10 +35,10 @@ export async function submits(app: FastifyInstance, deps: ApiDeps): Promise<void
 }
 
 const submitAs =
-  ({ store, lifecycle }: ApiDeps, kind: Job['kind'], type: string) =>
+  ({ store, lifecycle, httpHosts }: SubmitsDeps, kind: Job['kind'], type: string) =>
   async (request: FastifyRequest, reply: FastifyReply) => {
     const text = Buffer.isBuffer(request.body) ? request.body.toString('utf8') : ''
-    const read = readSubmit(text, type)
+    const read = readSubmit(text, type, httpHosts)
     if ('errors' in read) {
       return sendError(reply, {
         status: 400,
@@ -72,7 +77,7 @@ type Submit =
   | { readonly webhookUrl: string | null; readonly plan: z.input<typeof planSchema> | undefined }
   | { readonly errors: { path: string; message: string }[] }
 
-function readSubmit(text: string, type: string): Submit {
+function readSubmit(text: string, type: string, httpHosts: readonly string[]): Submit {
   let body: unknown
   try {
     body = JSON.parse(text)
@@ -92,7 +97,7 @@ function readSubmit(text: string, type: string): Submit {
   if (mode !== 'webhook') return { webhookUrl: null, plan: sandbox }
   if (url === undefined)
     return { errors: [{ path: 'webhook_url', message: 'is required with mode webhook' }] }
-  if (!isWebhookUrl(url)) {
+  if (!isWebhookUrl(url, httpHosts)) {
     return { errors: [{ path: 'webhook_url', message: 'must be https (or http on loopback)' }] }
   }
   return { webhookUrl: url, plan: sandbox }

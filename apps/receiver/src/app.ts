@@ -2,7 +2,14 @@ import type { AddressInfo } from 'node:net'
 import { isMigrated, isUnavailable, type Ledger } from '@sume-inbox/shared/ledger'
 import type { Producer } from '@sume-inbox/shared/queues'
 import { systemClock } from '@sume-inbox/shared/runtime'
-import { type Events, type Logger, probes, type Readiness } from '@sume-inbox/shared/telemetry'
+import {
+  type Events,
+  type Logger,
+  type Metrics,
+  metricsRoute,
+  probes,
+  type Readiness,
+} from '@sume-inbox/shared/telemetry'
 import type { FastifyInstance } from 'fastify'
 import type { ReceiverConfig } from './config.ts'
 import { buildServer } from './server.ts'
@@ -15,6 +22,7 @@ export interface ReceiverDeps {
   readonly ledger: Ledger
   readonly producer: Producer
   readonly events: Events
+  readonly metrics: Metrics
   readonly log: Logger
 }
 
@@ -29,7 +37,7 @@ export interface Receiver {
 }
 
 export function buildReceiver(deps: ReceiverDeps): Receiver {
-  const { config, ledger, producer, events, log } = deps
+  const { config, ledger, producer, events, metrics, log } = deps
   let stopping = false
 
   const readiness = async (): Promise<Readiness> => {
@@ -50,6 +58,7 @@ export function buildReceiver(deps: ReceiverDeps): Receiver {
   }
   const door = server({ [WEBHOOK_PATH]: 'POST' })
   const internal = server({})
+  metricsRoute(internal, metrics)
 
   const receiveDeps = {
     ledger,

@@ -2,7 +2,13 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { openLedger } from '@sume-inbox/shared/ledger'
 import { openProducer } from '@sume-inbox/shared/queues'
 import { errorText, runProcess, systemClock } from '@sume-inbox/shared/runtime'
-import { logEvents, makeEvents, openLog } from '@sume-inbox/shared/telemetry'
+import {
+  addProcessMetrics,
+  countTelemetry,
+  logEvents,
+  makeEvents,
+  openLog,
+} from '@sume-inbox/shared/telemetry'
 import { buildReceiver } from './app.ts'
 import { readConfig } from './config.ts'
 
@@ -11,6 +17,8 @@ await runProcess(process.env, async (env) => {
   const log = openLog('receiver', config.LOG_LEVEL)
   const events = makeEvents()
   logEvents(events, log, systemClock)
+  const metrics = countTelemetry(events)
+  addProcessMetrics(metrics)
   const trouble = (where: string) => (error: Error) =>
     events.emit('background:error', { where, error })
   const ledger = openLedger({
@@ -25,7 +33,7 @@ await runProcess(process.env, async (env) => {
     maxAttempts: config.MAX_ATTEMPTS,
     onError: trouble('redis'),
   })
-  const receiver = buildReceiver({ config, ledger, producer, events, log })
+  const receiver = buildReceiver({ config, ledger, producer, events, metrics, log })
   const ports = await receiver.listen()
   log.info(ports, 'listening')
   const graceMs = config.STOP_GRACE_MS

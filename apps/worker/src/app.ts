@@ -3,7 +3,16 @@ import type { FollowUps } from '@sume-inbox/shared/follow-ups'
 import { isMigrated, type Ledger } from '@sume-inbox/shared/ledger'
 import type { Restorer } from '@sume-inbox/shared/queues'
 import { every, type RunningService, systemClock, withDeadline } from '@sume-inbox/shared/runtime'
-import { type Events, type Logger, observeServices, probes } from '@sume-inbox/shared/telemetry'
+import {
+  type Events,
+  ledgerGauges,
+  type Logger,
+  type Metrics,
+  metricsRoute,
+  observeServices,
+  probes,
+  queueGauges,
+} from '@sume-inbox/shared/telemetry'
 import Fastify from 'fastify'
 import type { WorkerConfig } from './config.ts'
 import { openConsumer } from './consumer.ts'
@@ -15,6 +24,7 @@ export interface WorkerDeps {
   readonly restorer: Restorer
   readonly followUps: FollowUps
   readonly events: Events
+  readonly metrics: Metrics
   readonly log: Logger
   /** This process, for people: printable ASCII. */
   readonly worker: string
@@ -35,7 +45,7 @@ const CLOSE = 0.15
 
 /** Starts everything. Redis and MySQL may be down: each part goes on by itself when they come. */
 export async function startWorker(deps: WorkerDeps, config: WorkerConfig): Promise<RunningWorker> {
-  const { ledger, restorer, followUps, events, log, worker } = deps
+  const { ledger, restorer, followUps, events, metrics, log, worker } = deps
   const stopping = new AbortController()
   const backoff = { baseMs: config.BACKOFF_MS, capMs: config.BACKOFF_CAP_MS }
   const process = makeProcessor(
@@ -76,6 +86,9 @@ export async function startWorker(deps: WorkerDeps, config: WorkerConfig): Promi
     },
     systemClock,
   )
+  ledgerGauges(metrics, ledger, events, systemClock)
+  queueGauges(metrics, restorer, events)
+  metricsRoute(internal, metrics)
   await internal.listen({ host: config.INTERNAL_HOST, port: config.INTERNAL_PORT })
 
   const within = (work: Promise<unknown>, share: number, what: string) =>

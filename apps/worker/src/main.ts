@@ -2,7 +2,13 @@ import { hostname } from 'node:os'
 import { openLedger } from '@sume-inbox/shared/ledger'
 import { openRestorer } from '@sume-inbox/shared/queues'
 import { runProcess, systemClock } from '@sume-inbox/shared/runtime'
-import { logEvents, makeEvents, openLog } from '@sume-inbox/shared/telemetry'
+import {
+  addProcessMetrics,
+  countTelemetry,
+  logEvents,
+  makeEvents,
+  openLog,
+} from '@sume-inbox/shared/telemetry'
 import { startWorker } from './app.ts'
 import { readConfig } from './config.ts'
 import { loadFollowUps } from './follow-ups/load.ts'
@@ -13,6 +19,8 @@ await runProcess(process.env, async (env) => {
   const log = openLog('worker', config.LOG_LEVEL)
   const events = makeEvents()
   logEvents(events, log, systemClock)
+  const metrics = countTelemetry(events)
+  addProcessMetrics(metrics)
   const told = (where: string) => (error: Error) =>
     events.emit('background:error', { where, error })
 
@@ -32,7 +40,7 @@ await runProcess(process.env, async (env) => {
     .replaceAll(/[^\x21-\x7e]/g, '-')
     .slice(0, 100)}:${process.pid}`
   const worker = await startWorker(
-    { ledger, restorer, followUps, events, log, worker: name },
+    { ledger, restorer, followUps, events, metrics, log, worker: name },
     config,
   )
   log.info(

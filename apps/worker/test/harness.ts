@@ -13,7 +13,7 @@ import {
   QUEUE_NAME,
   workerConnection,
 } from '@sume-inbox/shared/queues'
-import { type InboxEvents, makeEvents, openLog } from '@sume-inbox/shared/telemetry'
+import { countTelemetry, type InboxEvents, makeEvents, openLog } from '@sume-inbox/shared/telemetry'
 import { jobBody, openTestDatabase, servers, testPrefix, waitFor } from '@sume-inbox/testing'
 import { Queue } from 'bullmq'
 import { startWorker } from '../src/app.ts'
@@ -145,6 +145,7 @@ export async function openBench(
           restorer: { ...restorer, close: () => Promise.resolve() },
           followUps,
           events: recording(events, seen),
+          metrics: countTelemetry(events),
           log: openLog('worker', 'silent'),
           worker: 'test:1',
         },

@@ -1,5 +1,6 @@
 export { type Claim, claimEvent, type ClaimedEvent, readClaimed } from './claim-event.ts'
 export { countEvents, type EventCount } from './count-events.ts'
+export { countOpen, type OpenEvents } from './count-open.ts'
 export { countQuarantine, type QuarantineCount } from './count-quarantine.ts'
 export { countRedelivered } from './count-redelivered.ts'
 export { type Db, type Ledger, type LedgerOptions, openLedger } from './db.ts'

@@ -8,4 +8,10 @@ export {
 } from './follow-ups-queue.ts'
 export { inspectRedis, type RedisInfo } from './inspect-redis.ts'
 export { openProducer, type Producer, type ProducerOptions } from './producer.ts'
-export { type Lost, openRestorer, type Restorer, type RestorerOptions } from './restorer.ts'
+export {
+  type Lost,
+  openRestorer,
+  type QueueCounts,
+  type Restorer,
+  type RestorerOptions,
+} from './restorer.ts'

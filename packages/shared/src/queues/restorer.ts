@@ -19,6 +19,14 @@ export interface RestorerOptions {
   readonly onError: (error: Error) => void
 }
 
+/** Jobs by their state in the queue. `waiting` are of OK events and ERROR events alike. */
+export interface QueueCounts {
+  readonly waiting: number
+  readonly active: number
+  readonly delayed: number
+  readonly failed: number
+}
+
 /** Puts back what the queue lost. */
 export interface Restorer {
   /**
@@ -29,6 +37,8 @@ export interface Restorer {
    * @throws at the first failure of Redis; what was not reached is left for the next sweep.
    */
   restore(events: readonly Enqueued[]): Promise<{ dedupeKey: string; lost: Lost }[]>
+  /** How many jobs the queue holds. @throws when Redis cannot be asked. */
+  count(): Promise<QueueCounts>
   close(): Promise<void>
 }
 
@@ -68,6 +78,16 @@ export function openRestorer(options: RestorerOptions): Restorer {
         })),
       )
       return lost.map(({ event, lost }) => ({ dedupeKey: event.dedupeKey, lost }))
+    },
+    async count() {
+      const jobs = await queue.getJobCounts('wait', 'prioritized', 'active', 'delayed', 'failed')
+      const of = (state: string) => jobs[state] ?? 0
+      return {
+        waiting: of('wait') + of('prioritized'),
+        active: of('active'),
+        delayed: of('delayed'),
+        failed: of('failed'),
+      }
     },
     async close() {
       await queue.close().catch(() => undefined)

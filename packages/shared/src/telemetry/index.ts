@@ -1,4 +1,7 @@
 export { type Events, type InboxEvents, makeEvents, observeServices } from './events.ts'
 export { logEvents } from './log-events.ts'
 export { type Logger, openLog } from './logger.ts'
+export { ledgerGauges } from './ledger-gauges.ts'
+export { addProcessMetrics, countTelemetry, type Metrics, metricsRoute } from './metrics.ts'
+export { queueGauges } from './queue-gauges.ts'
 export { probes, type Readiness } from './probes.ts'

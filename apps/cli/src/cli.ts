@@ -7,6 +7,10 @@ export interface Cli {
   readonly cwd: string
   readonly stdin: AsyncIterable<Buffer | string>
   readonly out: Out
+  /** The account that runs it, for what is written down about people's decisions. */
+  readonly user: string
+  /** From this call on the first SIGINT or SIGTERM only aborts the signal: for work that can stop and go on later. */
+  stoppable(): AbortSignal
 }
 
 /** Exit codes: done; wrong use, or the thing failed; a configuration that cannot be used. */

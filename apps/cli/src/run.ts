@@ -2,6 +2,8 @@ import { Command, CommanderError } from 'commander'
 import { type Cli, EXIT, type ExitCode } from './cli.ts'
 import { registerDoctor } from './commands/doctor.ts'
 import { registerMigrate } from './commands/migrate.ts'
+import { registerQuarantine } from './commands/quarantine.ts'
+import { registerReplay } from './commands/replay.ts'
 import { registerShow } from './commands/show.ts'
 import { registerStatus } from './commands/status.ts'
 import { registerSweep } from './commands/sweep.ts'
@@ -17,6 +19,8 @@ const COMMANDS: readonly Register[] = [
   registerStatus,
   registerShow,
   registerSweep,
+  registerReplay,
+  registerQuarantine,
   registerTrigger,
 ]
 
@@ -28,6 +32,7 @@ Examples:
   $ sume doctor                       check settings and servers
   $ sume status                       what is in the ledger, ERROR first
   $ sume show job_1f0c                the story of one event
+  $ sume replay --dead --yes          run the dead events again
   $ sume trigger job.completed        send one signed delivery to the receiver here`
 
 /** Runs one command line. Never throws. */
@@ -62,6 +67,8 @@ function buildProgram(cli: Cli, done: (code: ExitCode) => void): Command {
   // Subcommands copy these settings when they are made; what was expected is in the help of each.
   for (const command of program.commands) {
     command.showHelpAfterError(`(sume ${command.name()} --help says what is expected)`)
+    for (const sub of command.commands)
+      sub.showHelpAfterError(`(sume ${command.name()} ${sub.name()} --help says what is expected)`)
   }
   const names = program.commands.map((command) => command.name()).join(', ')
   program.showHelpAfterError(`Commands: ${names}. (sume --help says more)`)

@@ -6,6 +6,12 @@ const { DATABASE_URL, DATABASE_TIMEOUT_MS, REDIS_URL, QUEUE_PREFIX } = servicesS
 /** Each command reads only the settings that it needs, so that a missing Redis does not stop `migrate`. */
 export const databaseSettings = z.object({ DATABASE_URL, DATABASE_TIMEOUT_MS })
 
+/** `status` tells of the queue too, where it is known. */
+export const statusSettings = databaseSettings.extend({
+  REDIS_URL: REDIS_URL.optional(),
+  QUEUE_PREFIX,
+})
+
 export const sweepSettings = databaseSettings.extend({
   REDIS_URL,
   QUEUE_PREFIX,

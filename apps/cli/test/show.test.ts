@@ -1,4 +1,4 @@
-import { replayEvent } from '@sume-inbox/shared/ledger'
+import { replayEvents } from '@sume-inbox/shared/ledger'
 import { jobBody, openTestDatabase, runBody, type TestDatabase } from '@sume-inbox/testing'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { die, record } from './ledger.ts'
@@ -14,7 +14,7 @@ beforeAll(async () => {
   await record(ledger, runBody({ runId: 'run_77', requestId: 'req_a' }).body)
   await record(ledger, runBody({ runId: 'run_77', requestId: 'req_b' }).body)
   await die(ledger, 'job_1234-abcd', 'the mail server said no')
-  await replayEvent(ledger, 'job_1234-abcd', { by: 'ann', why: 'mail is back' })
+  await replayEvents(ledger, 'replay', ['job_1234-abcd'], { by: 'ann', why: 'mail is back' })
 })
 afterAll(() => database.drop())
 

@@ -1,8 +1,16 @@
 import { quarantineBody, settleDone } from '@sume-inbox/shared/ledger'
-import { jobBody, openTestDatabase, runBody, type TestDatabase } from '@sume-inbox/testing'
+import { openProducer } from '@sume-inbox/shared/queues'
+import {
+  jobBody,
+  openTestDatabase,
+  runBody,
+  servers,
+  type TestDatabase,
+  testPrefix,
+} from '@sume-inbox/testing'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { claim, die, record } from './ledger.ts'
-import { sume } from './sume.ts'
+import { closedPort, sume } from './sume.ts'
 
 let database: TestDatabase
 
@@ -40,6 +48,8 @@ test('--json counts by state, kind and status, and lists claimed events ERROR fi
     dead: { dedupe_key: string; last_error: string }[]
     redelivered: unknown
     quarantine: unknown
+    lag: { due: number; longestS: number }
+    queue: unknown
   }
   const sorted = (counts: unknown[]) => counts.map((count) => JSON.stringify(count)).sort()
   expect(sorted(told.counts)).toEqual(
@@ -56,6 +66,9 @@ test('--json counts by state, kind and status, and lists claimed events ERROR fi
   expect(told.dead.map((event) => event.dedupe_key)).toEqual(['job_dead'])
   expect(told.redelivered).toEqual({ events: 1, mostDeliveries: 3, diverged: 1 })
   expect(told.quarantine).toEqual([{ reason: 'not JSON', bodies: 1, deliveries: 1 }])
+  expect(told.lag.due).toBe(1)
+  expect(told.lag.longestS).toBeGreaterThanOrEqual(120)
+  expect(told.queue).toEqual({ unknown: 'REDIS_URL is not set' })
   expect(ran.stdout).not.toContain('payload')
 })
 
@@ -69,6 +82,29 @@ test('for people: ages, what happens next, the first line of the last error with
   expect(stdout).not.toContain('\u001b')
   expect(stdout).toContain('1 events, at most 3 times, 1 with another status later')
   expect(stdout).toContain('1 bodies (1 not JSON)')
+  expect(stdout).toMatch(/Lag: 1 events are due, one of them for \d min/)
+})
+
+test('the queue is told where it is known, and Redis away does not hide the ledger', async () => {
+  const env = { DATABASE_URL: database.url, QUEUE_PREFIX: testPrefix() }
+  const producer = openProducer({
+    redisUrl: servers().redisUrl,
+    prefix: env.QUEUE_PREFIX,
+    maxAttempts: 10,
+    onError: () => undefined,
+  })
+  await producer.enqueue({ dedupeKey: 'job_older', status: 'OK' })
+  await producer.enqueue({ dedupeKey: 'job_error', status: 'ERROR' })
+  await producer.close()
+  const asked = await sume(['status', '--json'], { ...env, REDIS_URL: servers().redisUrl })
+  expect(JSON.parse(asked.stdout)).toMatchObject({
+    queue: { waiting: 2, active: 0, delayed: 0, failed: 0 },
+  })
+  const port = await closedPort()
+  const away = await sume(['status'], { ...env, REDIS_URL: `redis://127.0.0.1:${port}` })
+  expect(away.code).toBe(0)
+  expect(away.stdout).toContain(`Queue: not known: Redis at 127.0.0.1:${port} cannot do it now`)
+  expect(away.stdout).toContain('job_older')
 })
 
 test('an empty ledger, and one without tables', async () => {

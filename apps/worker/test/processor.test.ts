@@ -1,4 +1,4 @@
-import { claimEvent, type Ledger, replayEvent, settleDead } from '@sume-inbox/shared/ledger'
+import { claimEvent, type Ledger, replayEvents, settleDead } from '@sume-inbox/shared/ledger'
 import { type InboxEvents, makeEvents, openLog } from '@sume-inbox/shared/telemetry'
 import type { FollowUps } from '@sume-inbox/shared/follow-ups'
 import { waitFor } from '@sume-inbox/testing'
@@ -139,7 +139,7 @@ test('rule 9: a dead event that the queue hands out stays dead and does not run'
   expect(await bench.row(key)).toMatchObject({ state: 'dead', last_error: 'given up' })
   expect(await bench.rows('SELECT * FROM sume_replays WHERE dedupe_key = ?', [key])).toEqual([])
 
-  await replayEvent(bench.ledger, key, { by: 'a person', why: null })
+  await replayEvents(bench.ledger, 'replay', [key], { by: 'a person', why: null })
   expect(await process(key)).toEqual({ verdict: 'completed' })
   expect(ran).toBe(true)
 })

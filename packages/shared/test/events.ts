@@ -44,12 +44,13 @@ export async function newEvent(db: Db, fields: Partial<Envelope> = {}): Promise<
 }
 
 export interface EventRow {
-  readonly state: string
+  readonly dedupe_key: string
+  readonly state: 'claimed' | 'done' | 'dead'
   readonly attempts: number
   readonly snoozes: number
   readonly deliveries: number
   readonly diverged: number
-  readonly status: string
+  readonly status: 'OK' | 'ERROR'
   readonly payload: string
   readonly last_error: string | null
   readonly lease_token: Buffer | null

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import {
   exhaustEvent,
-  forceReplay,
+  replayEvents,
   type Ledger,
   renewLease,
   settleDead,
@@ -204,7 +204,7 @@ rule(
     const key = await newEvent(ledger)
     const a = await claim(ledger, key)
     await settleDone(ledger, a)
-    await forceReplay(ledger, key, person)
+    await replayEvents(ledger, 'forced', [key], person)
     return !(await settleDone(ledger, a)) && (await eventRow(ledger, key)).state === 'claimed'
   },
   { 'clearing the token': { in: CLEARED, from: CLEARED, to: 'leased_until = NULL' } },

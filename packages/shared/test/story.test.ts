@@ -1,10 +1,9 @@
 import {
   exhaustEvent,
-  forceReplay,
   readClaimed,
   readStanding,
   renewLease,
-  replayEvent,
+  replayEvents,
   retryEvent,
   settleDead,
   settleDone,
@@ -206,8 +205,8 @@ test('Retry gives a dead event one attempt, replay all of them, and both say who
   expect(await dueInMs(key)).toEqual(about(0))
   expect(await retryEvent(db.ledger, key, 3, person)).toBe(false)
   await settleDead(db.ledger, await claim(db.ledger, key, { attempt: 3 }), 'y')
-  expect(await replayEvent(db.ledger, key, { by: 'Bo', why: null })).toBe(true)
-  expect(await replayEvent(db.ledger, key, person)).toBe(false)
+  expect(await replayEvents(db.ledger, 'replay', [key], { by: 'Bo', why: null })).toEqual([key])
+  expect(await replayEvents(db.ledger, 'replay', [key], person)).toEqual([])
   expect(await eventRow(db.ledger, key)).toMatchObject({
     state: 'claimed',
     attempts: 0,
@@ -222,10 +221,10 @@ test('Retry gives a dead event one attempt, replay all of them, and both say who
 test('a done event runs again only by a forced replay', async () => {
   const key = await newEvent(db.ledger)
   await settleDone(db.ledger, await claim(db.ledger, key))
-  expect(await replayEvent(db.ledger, key, person)).toBe(false)
+  expect(await replayEvents(db.ledger, 'replay', [key], person)).toEqual([])
   expect(await retryEvent(db.ledger, key, 3, person)).toBe(false)
-  expect(await forceReplay(db.ledger, key, person)).toBe(true)
-  expect(await forceReplay(db.ledger, key, person)).toBe(false)
+  expect(await replayEvents(db.ledger, 'forced', [key], person)).toEqual([key])
+  expect(await replayEvents(db.ledger, 'forced', [key], person)).toEqual([])
   expect(await eventRow(db.ledger, key)).toMatchObject({
     state: 'claimed',
     attempts: 0,

@@ -1,8 +1,9 @@
 import { readEnv } from '@sume-inbox/shared/runtime'
 import { EXIT } from '../cli.ts'
 import type { Register } from '../run.ts'
-import { databaseSettings } from '../settings.ts'
+import { statusSettings } from '../settings.ts'
 import { printStatus } from '../status/print-status.ts'
+import { readQueue } from '../status/read-queue.ts'
 import { readStatus } from '../status/read-status.ts'
 import { withLedger } from '../with-ledger.ts'
 
@@ -16,13 +17,17 @@ export const registerStatus: Register = (program, cli, done) => {
     .command('status')
     .summary('what is in the ledger')
     .description(
-      'Count the events by state and kind, and list what needs a look: the oldest claimed events and the dead ones, ERROR first.',
+      'Count the events by state and kind, tell the lag and the queue, and list what needs a look: the oldest claimed events and the dead ones, ERROR first.',
     )
     .option('--json', 'print one JSON document')
     .addHelpText('after', EXAMPLES)
     .action(async (options: { json?: true }) => {
-      const config = readEnv(databaseSettings, cli.env)
-      const status = await withLedger(config, readStatus)
+      const config = readEnv(statusSettings, cli.env)
+      const [ledger, queue] = await Promise.all([
+        withLedger(config, readStatus),
+        readQueue(config, cli.env),
+      ])
+      const status = { ...ledger, queue }
       if (options.json === true) cli.out.json(status)
       else printStatus(status, cli.out)
       done(EXIT.ok)

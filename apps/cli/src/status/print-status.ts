@@ -2,22 +2,33 @@ import type { EventCount, ListedEvent } from '@sume-inbox/shared/ledger'
 import { ageText } from '../age-text.ts'
 import type { Out } from '../out.ts'
 import { table } from '../table.ts'
+import type { QueueStatus } from './read-queue.ts'
 import type { Status } from './read-status.ts'
 
 const STATES = ['claimed', 'dead', 'done'] as const
 const TOO_LARGE = 'not counted: that took longer than DATABASE_TIMEOUT_MS'
 const MAX_ERROR = 60
 
-export function printStatus(status: Status, out: Out): void {
+export function printStatus(status: Status & { queue: QueueStatus }, out: Out): void {
   out.line(status.counts === null ? `events ${TOO_LARGE}` : countTable(status.counts))
   printList(out, 'Claimed, ERROR first, the oldest first', status.claimed)
   printList(out, 'Dead: a person must look', status.dead)
   out.line('')
+  out.line(`Lag: ${lagText(status.lag)}`)
+  out.line(`Queue: ${queueText(status.queue)}`)
   out.line(`Delivered more than once: ${redeliveredText(status.redelivered)}`)
   const bodies = status.quarantine.reduce((sum, { bodies: n }) => sum + n, 0)
   const reasons = status.quarantine.map(({ reason, bodies: n }) => `${n} ${reason}`).join(', ')
   out.line(`In quarantine: ${bodies === 0 ? 'nothing' : `${bodies} bodies (${reasons})`}`)
 }
+
+const lagText = ({ due, longestS }: Status['lag']): string =>
+  due === 0 ? 'nothing is due' : `${due} events are due, one of them for ${ageText(longestS)}`
+
+const queueText = (queue: QueueStatus): string =>
+  'unknown' in queue
+    ? `not known: ${queue.unknown}`
+    : `${queue.waiting} waiting, ${queue.active} active, ${queue.delayed} delayed, ${queue.failed} failed`
 
 function redeliveredText(redelivered: Status['redelivered']): string {
   if (redelivered === null) return TOO_LARGE

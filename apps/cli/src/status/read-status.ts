@@ -1,4 +1,5 @@
 import {
+  countDue,
   countEvents,
   countQuarantine,
   countRedelivered,
@@ -18,6 +19,7 @@ export type Status = Awaited<ReturnType<typeof readStatus>>
  */
 export async function readStatus(ledger: Ledger) {
   return {
+    lag: await countDue(ledger),
     claimed: await listEvents(ledger, 'claimed', LISTED),
     dead: await listEvents(ledger, 'dead', LISTED),
     quarantine: await countQuarantine(ledger),

@@ -1,5 +1,6 @@
 export { type Claim, claimEvent, type ClaimedEvent, readClaimed } from './claim-event.ts'
 export { countEvents, type EventCount } from './count-events.ts'
+export { countDue, type Lag } from './count-due.ts'
 export { countOpen, type OpenEvents } from './count-open.ts'
 export { countQuarantine, type QuarantineCount } from './count-quarantine.ts'
 export { countRedelivered } from './count-redelivered.ts'
@@ -15,12 +16,20 @@ export { type ListedEvent, listEvents } from './list-events.ts'
 export { listReplays, type ReplayRow } from './list-replays.ts'
 export { isMigrated, migrate, pendingMigrations } from './migrate.ts'
 export { neighbouringIds } from './neighbouring-ids.ts'
+export { type EventFilter, type EventPage, pageEvents, type PageCursor } from './page-events.ts'
+export {
+  listQuarantine,
+  type Quarantined,
+  readQuarantined,
+  releaseQuarantined,
+  type Release,
+} from './quarantine-release.ts'
 export { quarantineBody, trimQuarantine } from './quarantine-body.ts'
 export { readPayload } from './read-payload.ts'
 export { readStanding, type Standing } from './read-event.ts'
 export { recordDelivery, type Recording } from './record-delivery.ts'
 export { renewLease } from './renew-lease.ts'
-export { forceReplay, replayEvent, retryEvent, type Reviver } from './revive-event.ts'
+export { type Replay, replayEvents, retryEvent, type Reviver } from './revive-event.ts'
 export {
   type Lease,
   settleDead,

@@ -3,7 +3,8 @@ import { rows } from './rows.ts'
 
 /** A person's decision to run an event's follow-up again. */
 export interface ReplayRow {
-  readonly what: 'retry' | 'replay' | 'forced'
+  /** `released`: its body left the quarantine. */
+  readonly what: 'retry' | 'replay' | 'forced' | 'released'
   readonly replayed_by: string
   readonly why: string | null
   readonly replayed_at: Date

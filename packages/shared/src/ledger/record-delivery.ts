@@ -8,6 +8,8 @@ export interface Recording {
   readonly raw: Buffer
   /** A poll is not a delivery: it inserts 0 and adds 0. */
   readonly source: 'webhook' | 'poll'
+  /** How many deliveries of a webhook this stands for; 1 unless it comes out of the quarantine. */
+  readonly deliveries?: number
   /** After so long without a claim, in milliseconds, the sweeper steps in. */
   readonly graceMs: number
 }
@@ -22,7 +24,7 @@ export interface Recording {
  */
 export async function recordDelivery(db: Db, recording: Recording): Promise<'first' | 'duplicate'> {
   const { envelope, raw, source, graceMs } = recording
-  const adds = source === 'webhook' ? 1 : 0
+  const adds = source === 'webhook' ? (recording.deliveries ?? 1) : 0
   const affected = await affectedRows(
     db,
     `INSERT INTO sume_events (dedupe_key, kind, sume_id, request_id, event, status, payload, source, deliveries, due_at)

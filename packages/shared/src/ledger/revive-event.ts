@@ -1,5 +1,6 @@
+import type { RowDataPacket } from 'mysql2/promise'
 import type { Db, Ledger } from './db.ts'
-import { affectedRows, changesOne, type SqlValue } from './rows.ts'
+import { affectedRows, changesOne } from './rows.ts'
 
 /** Who had an event run again, and why. */
 export interface Reviver {
@@ -8,72 +9,79 @@ export interface Reviver {
   readonly why: string | null
 }
 
-/** One more attempt for a dead event: what Retry in the console means, before the job is retried. */
+/**
+ * One more attempt for a dead event: what Retry in the console means, before the job is retried.
+ *
+ * @returns `false` when the event is not dead.
+ */
 export const retryEvent = (
   ledger: Ledger,
   dedupeKey: string,
   maxAttempts: number,
-  reviver: Reviver,
-): Promise<boolean> =>
-  revive(
-    ledger,
-    'retry',
-    dedupeKey,
-    reviver,
-    `UPDATE sume_events SET attempts = ? - 1, state = 'claimed', lease_token = NULL, leased_until = NULL, due_at = NOW(3)
-      WHERE dedupe_key = ? AND state = 'dead'`,
-    [maxAttempts, dedupeKey],
-  )
-
-/** All attempts again for a dead event. @returns `false` when the event is not dead. */
-export const replayEvent = (
-  ledger: Ledger,
-  dedupeKey: string,
-  reviver: Reviver,
-): Promise<boolean> =>
-  revive(
-    ledger,
-    'replay',
-    dedupeKey,
-    reviver,
-    `UPDATE sume_events SET attempts = 0, snoozes = 0, state = 'claimed', lease_token = NULL, leased_until = NULL, due_at = NOW(3)
-      WHERE dedupe_key = ? AND state = 'dead'`,
-    [dedupeKey],
-  )
-
-/** The follow-up of an event that is done, again: by a person's decision only. @returns `false` when it is not done. */
-export const forceReplay = (
-  ledger: Ledger,
-  dedupeKey: string,
-  reviver: Reviver,
-): Promise<boolean> =>
-  revive(
-    ledger,
-    'forced',
-    dedupeKey,
-    reviver,
-    `UPDATE sume_events SET attempts = 0, snoozes = 0, done_at = NULL, state = 'claimed', lease_token = NULL, leased_until = NULL, due_at = NOW(3)
-      WHERE dedupe_key = ? AND state = 'done'`,
-    [dedupeKey],
-  )
-
-const revive = (
-  ledger: Ledger,
-  what: 'retry' | 'replay' | 'forced',
-  dedupeKey: string,
-  reviver: Reviver,
-  sql: string,
-  values: SqlValue[],
+  { by, why }: Reviver,
 ): Promise<boolean> =>
   ledger.inTransaction(async (tx) => {
-    if (!(await changesOne(tx, sql, values))) return false
-    await recordReplay(tx, what, dedupeKey, reviver)
-    return true
+    const revived = await changesOne(
+      tx,
+      `UPDATE sume_events SET attempts = ? - 1, state = 'claimed', lease_token = NULL, leased_until = NULL, due_at = NOW(3)
+        WHERE dedupe_key = ? AND state = 'dead'`,
+      [maxAttempts, dedupeKey],
+    )
+    if (revived) await recordReplay(tx, 'retry', dedupeKey, { by, why })
+    return revived
   })
 
-async function recordReplay(
+/** Which replay: of a dead event, or, by force, of one that is done. */
+export type Replay = 'replay' | 'forced'
+
+const REPLAYS = {
+  replay: {
+    guard: "state = 'dead'",
+    set: 'attempts = 0, snoozes = 0',
+  },
+  forced: {
+    // What the reaper emptied cannot be followed up again.
+    guard: "state = 'done' AND payload <> ''",
+    set: 'attempts = 0, snoozes = 0, done_at = NULL',
+  },
+} as const
+
+/**
+ * All attempts again, for many events in one transaction. Events in another state than the replay is
+ * for are passed over.
+ *
+ * @returns the keys of those that are claimed again now.
+ */
+export const replayEvents = (
+  ledger: Ledger,
+  what: Replay,
+  dedupeKeys: readonly string[],
+  { by, why }: Reviver,
+): Promise<string[]> =>
+  ledger.inTransaction(async (tx) => {
+    const { guard, set } = REPLAYS[what]
+    // `query`, because the list's length varies and every length would be a prepared statement of its own.
+    const [held] = await tx.query<(RowDataPacket & { dedupe_key: string })[]>(
+      `SELECT dedupe_key FROM sume_events WHERE dedupe_key IN (?) AND ${guard} ORDER BY dedupe_key FOR UPDATE`,
+      [dedupeKeys],
+    )
+    const keys = held.map((row) => row.dedupe_key)
+    if (keys.length === 0) return []
+    await tx.query(
+      `UPDATE sume_events SET ${set}, state = 'claimed', lease_token = NULL, leased_until = NULL, due_at = NOW(3)
+        WHERE dedupe_key IN (?) AND ${guard}`,
+      [keys],
+    )
+    await tx.query('INSERT INTO sume_replays (dedupe_key, what, replayed_by, why) VALUES ?', [
+      keys.map((key) => [key, what, by, why]),
+    ])
+    return keys
+  })
+
+/** Part of an event's story: who, why and what. */
+export async function recordReplay(
   tx: Db,
-  what: string,
+  what: 'retry' | Replay | 'released',
   dedupeKey: string,
   { by, why }: Reviver,
 ): Promise<void> {

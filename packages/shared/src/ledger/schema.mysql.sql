@@ -72,7 +72,7 @@ CREATE TABLE `sume_replays` (
   `replayed_at` datetime(3) NOT NULL DEFAULT (utc_timestamp(3)),
   PRIMARY KEY (`id`),
   KEY `by_event` (`dedupe_key`,`id`),
-  CONSTRAINT `replay_what` CHECK ((`what` in (_utf8mb4'retry',_utf8mb4'replay',_utf8mb4'forced')))
+  CONSTRAINT `replay_what` CHECK ((`what` in (_utf8mb4'retry',_utf8mb4'replay',_utf8mb4'forced',_utf8mb4'released')))
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
 
 CREATE ALGORITHM=UNDEFINED SQL SECURITY DEFINER VIEW `sume_jobs` AS select `sume_events`.`dedupe_key` AS `job_id`,`sume_events`.`event` AS `event`,`sume_events`.`status` AS `status`,`sume_events`.`payload` AS `payload`,`sume_events`.`state` AS `state`,`sume_events`.`deliveries` AS `deliveries`,`sume_events`.`first_seen` AS `first_seen` from `sume_events` where (`sume_events`.`kind` = 'job') WITH CASCADED CHECK OPTION;

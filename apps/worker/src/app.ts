@@ -17,6 +17,7 @@ import Fastify from 'fastify'
 import type { WorkerConfig } from './config.ts'
 import { openConsumer } from './consumer.ts'
 import { makeProcessor } from './processor.ts'
+import { makeReaper } from './services/reaper.ts'
 import { makeSweeper } from './services/sweeper.ts'
 
 export interface WorkerDeps {
@@ -70,9 +71,13 @@ export async function startWorker(deps: WorkerDeps, config: WorkerConfig): Promi
     events,
     clock: systemClock,
   })
-  // In start order; the submitter, the reconciler and the reaper go here.
+  // In start order.
   const services: RunningService[] = [
     makeSweeper({ ledger, restorer, events }, config.SWEEP_EVERY_MS),
+    makeReaper(ledger, {
+      payloadDays: config.RETAIN_PAYLOAD_DAYS,
+      keyDays: config.RETAIN_KEY_DAYS,
+    }),
   ].map((service) => every(service, observeServices(events)))
 
   probes(

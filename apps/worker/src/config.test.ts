@@ -33,3 +33,13 @@ test('a lease longer than the time limit makes sense', () => {
   const env = { ...least, LEASE_MS: '30000', ATTEMPT_TIMEOUT_MS: '1000' }
   expect(readConfig(env)).toMatchObject({ LEASE_MS: 30_000, ATTEMPT_TIMEOUT_MS: 1000 })
 })
+
+test('keys are kept for ever unless asked otherwise, and never shorter than Sume may send again or than payloads', () => {
+  expect(readConfig(least)).toMatchObject({ RETAIN_PAYLOAD_DAYS: 30 })
+  expect(readConfig(least).RETAIN_KEY_DAYS).toBeUndefined()
+  expect(() => readConfig({ ...least, RETAIN_KEY_DAYS: '89' })).toThrow(
+    /RETAIN_KEY_DAYS: .*from 90/,
+  )
+  const env = { ...least, RETAIN_KEY_DAYS: '100', RETAIN_PAYLOAD_DAYS: '101' }
+  expect(() => readConfig(env)).toThrow('RETAIN_KEY_DAYS: is smaller than RETAIN_PAYLOAD_DAYS')
+})

@@ -7,6 +7,12 @@ const LEAST_SPARE = 2
 
 const day = 24 * 3600 * 1000
 
+/**
+ * A key is how a late delivery is known for one. Sume's ten tries are over within hours, but how long
+ * Redeliver can be pressed is not published: three months are a guess on the safe side.
+ */
+const LEAST_KEY_DAYS = 90
+
 const spec = z
   .object({
     ...servicesSpec,
@@ -20,6 +26,8 @@ const spec = z
     MAX_SNOOZES: integer({ min: 0, max: 1_000_000, default: 100 }),
     ENQUEUE_GRACE_MS: integer({ min: 100, max: 3_600_000, default: 15_000 }),
     SWEEP_EVERY_MS: integer({ min: 100, max: 3_600_000, default: 5000 }),
+    RETAIN_PAYLOAD_DAYS: integer({ min: 1, max: 36_500, default: 30 }),
+    RETAIN_KEY_DAYS: integer({ min: LEAST_KEY_DAYS, max: 36_500 }).optional(),
     DATABASE_POOL_SIZE: integer({ min: 1, max: 2000 }).optional(),
     INTERNAL_HOST: z.string().default('127.0.0.1'),
     INTERNAL_PORT: integer({ min: 0, max: 65_535, default: 9081 }),
@@ -31,6 +39,17 @@ const spec = z
         code: 'custom',
         path: ['DATABASE_POOL_SIZE'],
         message: `is smaller than WORKER_CONCURRENCY + ${LEAST_SPARE}, so attempts would wait for each other's connections; set it to at least ${least}, leave it unset, or lower WORKER_CONCURRENCY`,
+      })
+    }
+    if (
+      config.RETAIN_KEY_DAYS !== undefined &&
+      config.RETAIN_KEY_DAYS < config.RETAIN_PAYLOAD_DAYS
+    ) {
+      context.addIssue({
+        code: 'custom',
+        path: ['RETAIN_KEY_DAYS'],
+        message:
+          'is smaller than RETAIN_PAYLOAD_DAYS; raise it, or leave it unset to keep keys for ever',
       })
     }
     if (config.BACKOFF_CAP_MS < config.BACKOFF_MS) {

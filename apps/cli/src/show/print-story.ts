@@ -29,7 +29,7 @@ export function printStory({ event, attempts, replays, payload }: Story, out: Ou
   for (const attempt of attempts) out.line(`  ${attemptLine(attempt)}`)
   if (replays.length > 0) out.line('\n  Replays')
   for (const replay of replays) out.line(`  ${replayLine(replay)}`)
-  if (payload !== undefined) out.line(`\n${payload ?? ''}`)
+  if (payload !== undefined) out.line(`\n${payload || '(emptied by age: RETAIN_PAYLOAD_DAYS)'}`)
   out.line('')
 }
 

@@ -27,6 +27,7 @@ export {
 export { quarantineBody, trimQuarantine } from './quarantine-body.ts'
 export { readPayload } from './read-payload.ts'
 export { readStanding, type Standing } from './read-event.ts'
+export { deleteEmptied, emptyPayloads } from './reap-events.ts'
 export { recordDelivery, type Recording } from './record-delivery.ts'
 export { renewLease } from './renew-lease.ts'
 export { type Replay, replayEvents, retryEvent, type Reviver } from './revive-event.ts'

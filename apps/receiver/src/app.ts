@@ -1,14 +1,16 @@
 import type { AddressInfo } from 'node:net'
 import { isMigrated, isUnavailable, type Ledger } from '@sume-inbox/shared/ledger'
 import type { Producer } from '@sume-inbox/shared/queues'
-import { systemClock } from '@sume-inbox/shared/runtime'
+import { every, type RunningService, systemClock } from '@sume-inbox/shared/runtime'
 import {
   type Events,
   type Logger,
   type Metrics,
   metricsRoute,
+  observeServices,
   probes,
   type Readiness,
+  watchReadiness,
 } from '@sume-inbox/shared/telemetry'
 import type { FastifyInstance } from 'fastify'
 import type { ReceiverConfig } from './config.ts'
@@ -79,14 +81,18 @@ export function buildReceiver(deps: ReceiverDeps): Receiver {
     now: systemClock,
   })
 
+  let watch: RunningService | undefined
   return {
     async listen() {
       await internal.listen({ host: config.INTERNAL_HOST, port: config.INTERNAL_PORT })
       await door.listen({ host: config.HOST, port: config.PORT })
+      watch = every(watchReadiness(readiness, events), observeServices(events), () => 0)
       return { port: portOf(door), internalPort: portOf(internal) }
     },
     async close(withinMs) {
       stopping = true
+      // Not waited for: its look at a frozen database may take as long as any statement.
+      void watch?.stop()
       await Promise.all([door, internal].map((app) => closeWithin(app, withinMs)))
     },
   }

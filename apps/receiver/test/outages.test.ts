@@ -82,8 +82,11 @@ test('a receiver starts while MySQL is down, is not ready, and becomes ready by 
   const { body } = jobBody()
   expect(await send(receiver.url, body)).toMatchObject(unavailable(5000))
   expect((await readiness(receiver.url)).status).toBe(503)
+  const said = (msg: string) => () => receiver.lines.some((line) => line['msg'] === msg)
+  await waitFor('a line about it', said('not ready: the database is out of reach; waiting'))
   await own.mysql.start()
   await untilReady(receiver.url)
+  await waitFor('a line about it', said('ready'))
   expect(await send(receiver.url, body)).toMatchObject({ body: { receipt: 'accepted' } })
 })
 

@@ -12,6 +12,8 @@ import {
   observeServices,
   probes,
   queueGauges,
+  type Readiness,
+  watchReadiness,
 } from '@sume-inbox/shared/telemetry'
 import Fastify from 'fastify'
 import type { WorkerConfig } from './config.ts'
@@ -71,6 +73,15 @@ export async function startWorker(deps: WorkerDeps, config: WorkerConfig): Promi
     events,
     clock: systemClock,
   })
+  let ending = false
+  const readiness = async (): Promise<Readiness> => {
+    if (ending) return { ready: false, because: 'stopping' }
+    if (!consumer.isRunning()) return { ready: false, because: 'the consumer is not running' }
+    const migrated = await isMigrated(ledger).catch(() => null)
+    if (migrated === null) return { ready: false, because: 'MySQL is out of reach' }
+    if (!migrated) return { ready: false, because: 'the database is not migrated' }
+    return { ready: true, ...(consumer.isRedisUp() ? {} : { degraded: ['redis'] }) }
+  }
   // In start order.
   const services: RunningService[] = [
     makeSweeper({ ledger, restorer, events }, config.SWEEP_EVERY_MS),
@@ -78,19 +89,10 @@ export async function startWorker(deps: WorkerDeps, config: WorkerConfig): Promi
       payloadDays: config.RETAIN_PAYLOAD_DAYS,
       keyDays: config.RETAIN_KEY_DAYS,
     }),
+    watchReadiness(readiness, events),
   ].map((service) => every(service, observeServices(events)))
 
-  probes(
-    internal,
-    async () => {
-      if (!consumer.isRunning()) return { ready: false, because: 'the consumer is not running' }
-      const migrated = await isMigrated(ledger).catch(() => null)
-      if (migrated === null) return { ready: false, because: 'MySQL is out of reach' }
-      if (!migrated) return { ready: false, because: 'the database is not migrated' }
-      return { ready: true, ...(consumer.isRedisUp() ? {} : { degraded: ['redis'] }) }
-    },
-    systemClock,
-  )
+  probes(internal, readiness, systemClock)
   ledgerGauges(metrics, ledger, events, systemClock)
   queueGauges(metrics, restorer, events)
   metricsRoute(internal, metrics)
@@ -102,6 +104,7 @@ export async function startWorker(deps: WorkerDeps, config: WorkerConfig): Promi
   return {
     internalPort: (internal.server.address() as AddressInfo).port,
     async stop() {
+      ending = true
       const drained = Promise.all([consumer.drain(), ...services.map((service) => service.stop())])
       await within(drained, FINISH, 'finishing attempts')
       stopping.abort(new Error('shutting down'))

@@ -147,6 +147,19 @@ test('on SIGTERM a follow-up that never ends is left to its lease, and the exit 
   expect(await bench.row(key)).toMatchObject({ state: 'claimed', attempts: 1 })
 })
 
+test('a second signal leaves at once, and the event to its lease', async () => {
+  const worker = await start({ STOP_GRACE_MS: '60000' })
+  const key = await bench.add({ do: 'hang' })
+  await waitFor('the follow-up to run', async () => (await runs(key)).length === 1)
+  worker.child.kill('SIGTERM')
+  await waitFor('intake to stop', async () => {
+    const ready = await fetch(`${worker.internalUrl}/health/ready`)
+    return ready.status === 503
+  })
+  expect(await worker.stop('SIGINT')).not.toBe(0)
+  expect(await bench.row(key)).toMatchObject({ state: 'claimed', attempts: 1 })
+}, 30_000)
+
 test('it says live, ready and not ready on its internal port', async () => {
   const worker = await start()
   const ask = async (path: string) => {

@@ -86,7 +86,10 @@ test('with MySQL down at the start the worker is not ready, and goes on when MyS
     status: 503,
     body: { status: 'not ready', because: 'MySQL is out of reach' },
   })
+  const said = (msg: string) => () => worker?.lines.some((line) => line['msg'] === msg)
+  await waitFor('a line about it', said('not ready: MySQL is out of reach; waiting'))
   await services.mysql?.start()
+  await waitFor('a line about it', said('ready'))
   expect(await bench.reached(key, 'done')).toMatchObject({ attempts: 1 })
   await waitFor('ready', async () => worker && (await ready(worker)).status === 200)
 })

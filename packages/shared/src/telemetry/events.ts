@@ -1,5 +1,6 @@
 import { EventEmitter } from 'node:events'
 import type { Report, ServiceObserver } from '../runtime/index.ts'
+import type { Readiness } from './probes.ts'
 
 /**
  * What happens inside the processes, by name. Code says it once; logs, metrics and tests subscribe.
@@ -43,6 +44,8 @@ export interface InboxEvents {
   'event:swept': [{ dedupeKey: string; lost: 'missing' | 'failed' | 'completed' | 'orphan' }]
   'service:ran': [{ service: string; report: Report; durationMs: number }]
   'service:failed': [{ service: string; error: Error; durationMs: number }]
+  /** The process can work now, or cannot any more, and why. */
+  'readiness:changed': [Readiness]
   /** A connection or library reported trouble that no caller was waiting for. */
   'background:error': [{ where: string; error: Error }]
 }

@@ -35,6 +35,11 @@ export function logEvents(events: Events, log: Logger, now: () => number): void 
   events.on('service:failed', ({ error, ...line }) =>
     log.error({ ...line, error: errorText(error) }, `${line.service} failed; it will run again`),
   )
+  events.on('readiness:changed', ({ ready, because, degraded = [] }) => {
+    if (!ready) log.warn({ because, degraded }, `not ready: ${because ?? 'unknown'}; waiting`)
+    else if (degraded.length > 0) log.warn({ degraded }, `ready, without ${degraded.join(', ')}`)
+    else log.info({}, 'ready')
+  })
   const quietUntil = new Map<string, number>()
   events.on('background:error', ({ where, error }) => {
     const said = `${where}: ${errorText(error)}`

@@ -40,14 +40,14 @@ export interface System {
 const event = async (database: TestDatabase, id: string) =>
   (await findEvents(database.ledger, id))[0]
 
-/** Opens a system without processes. The servers are the shared ones unless others are given. */
+/** Opens a system without processes. The servers are the shared ones, and the database is a new one, unless others are given. */
 export async function openSystem(
-  on: { databaseUrl?: string; redisUrl?: string } = {},
+  on: { databaseUrl?: string; redisUrl?: string; database?: TestDatabase } = {},
   settings: Record<string, string> = {},
 ): Promise<System> {
-  const database = await openTestDatabase(
-    on.databaseUrl === undefined ? {} : { serverUrl: on.databaseUrl },
-  )
+  const database =
+    on.database ??
+    (await openTestDatabase(on.databaseUrl === undefined ? {} : { serverUrl: on.databaseUrl }))
   const runsFile = join(mkdtempSync(join(tmpdir(), 'runs-')), 'runs.jsonl')
   const processes: AppProcess[] = []
   const env = {

@@ -53,6 +53,9 @@ export async function buildConsole(deps: ConsoleDeps): Promise<Console> {
   })
   probes(app, readiness, systemClock)
 
+  if (basePath !== '/')
+    app.get(basePath.slice(0, -1), (_request, reply) => reply.redirect(basePath))
+
   const sessions = makeSessions(basePath, systemClock)
   if (passwords !== undefined)
     await app.register(loginRoutes, { basePath, passwords, sessions, log })

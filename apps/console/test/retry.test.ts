@@ -1,7 +1,9 @@
 import { jobId, QUEUE_NAME, workerConnection } from '@sume-inbox/shared/queues'
+import { openLog } from '@sume-inbox/shared/telemetry'
 import { waitFor } from '@sume-inbox/testing'
 import { UnrecoverableError, Worker } from 'bullmq'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { RevivingAdapter } from '../src/board/reviving-adapter.ts'
 import { ask, login, MAX_ATTEMPTS, OPERATOR, openRoom, OURS, type Room } from './room.ts'
 
 let room: Room
@@ -82,6 +84,19 @@ test('Retry of a failed job whose event is not dead leaves the row to the worker
   expect(await room.reached(key, 'done')).toMatchObject({ attempts: 1 })
 })
 
+test('Retry of an event whose job the sweeper has just put back revives it and goes well', async () => {
+  await room.startWorker()
+  const [key = ''] = await room.deadEvents(1)
+  const { ledger, queue } = room
+  const log = openLog('test', 'silent')
+  const adapter = new RevivingAdapter(queue, { ledger, maxAttempts: MAX_ATTEMPTS, log })
+  const job = await adapter.getJob(jobId(key))
+  await queue.remove(jobId(key))
+  await job?.retry('failed')
+  expect(await room.row(key)).toMatchObject({ state: 'claimed', attempts: MAX_ATTEMPTS - 1 })
+  expect(await room.replays(key)).toMatchObject(BY_CONSOLE)
+})
+
 test('Retry of a job that is not failed is refused', async () => {
   const key = await room.add()
   expect((await retry(key)).status).toBe(400)
@@ -91,9 +106,10 @@ test('Retry of a job that is not failed is refused', async () => {
 
 /** Lets BullMQ fail the job by itself, as it does with one that stalled too often: the ledger is not told. */
 async function failInQueue(dedupeKey: string): Promise<void> {
-  const connection = workerConnection(room.redisUrl, () => undefined)
+  const connection = workerConnection(room.env.REDIS_URL, () => undefined)
   const fail = () => Promise.reject(new UnrecoverableError('job stalled too often'))
-  const worker = new Worker(QUEUE_NAME, fail, { connection, prefix: room.prefix })
+  const prefix = room.env.QUEUE_PREFIX
+  const worker = new Worker(QUEUE_NAME, fail, { connection, prefix })
   worker.on('error', () => undefined)
   await waitFor('its job to fail', async () => (await room.jobState(dedupeKey)) === 'failed')
   await worker.close()

@@ -6,6 +6,7 @@ import { parseEnvelope } from '@sume-inbox/shared/envelope'
 import {
   type EventSummary,
   findEvents,
+  type Ledger,
   listReplays,
   recordDelivery,
 } from '@sume-inbox/shared/ledger'
@@ -28,8 +29,9 @@ export const MAX_ATTEMPTS = 3
 export interface Room extends AsyncDisposable {
   readonly console: AppProcess
   readonly url: string
-  readonly redisUrl: string
-  readonly prefix: string
+  /** What all its processes are given. */
+  readonly env: { DATABASE_URL: string; REDIS_URL: string; QUEUE_PREFIX: string }
+  readonly ledger: Ledger
   readonly queue: ReturnType<typeof openBoardQueue>['queue']
   /** Another console process beside it, on the same database and queue. */
   another(extra?: Record<string, string>): Promise<AppProcess>
@@ -93,8 +95,8 @@ export async function openRoom(options: RoomOptions = {}): Promise<Room> {
   const room: Room = {
     console,
     url: console.url,
-    redisUrl,
-    prefix,
+    env,
+    ledger,
     queue: board.queue,
     another,
     startWorker: () =>

@@ -36,6 +36,16 @@ export class RevivingAdapter extends BullMQAdapter {
     this.setFormatter('progress', () => 0)
   }
 
+  /** Of a job's relatives the board would show what the formatters hold back; our jobs have none. */
+  override getFlowProducer(): Promise<null> {
+    return Promise.resolve(null)
+  }
+
+  /** Nothing of ours writes into a job's log. */
+  override getJobLogs(): Promise<string[]> {
+    return Promise.resolve([])
+  }
+
   override async getJob(id: string): Promise<BoardJob | undefined> {
     const job = await super.getJob(id)
     return job === undefined ? undefined : reviving(job, this.#deps)

@@ -24,7 +24,7 @@ const BODY_LIMIT = 64 * 1024
 /** Only a neighbour can be a proxy of ours, so that only a neighbour is believed about whom it asks for. */
 const PROXIES = 'loopback, linklocal, uniquelocal'
 
-const NOT_FOUND = { error: { message: 'not found' } }
+const NOT_FOUND = { error: 'not found' }
 
 /** An HTTP server with what every answer and every change of the console needs. */
 export async function buildServer(log: Logger, cookieKey: string): Promise<FastifyInstance> {
@@ -52,9 +52,9 @@ export async function buildServer(log: Logger, cookieKey: string): Promise<Fasti
   app.setNotFoundHandler((_request, reply) => reply.code(404).send(NOT_FOUND))
   app.setErrorHandler<Error & { statusCode?: number }>((error, _request, reply) => {
     const status = error.statusCode ?? 500
-    if (status < 500) return reply.code(status).send({ error: { message: 'broken request' } })
+    if (status < 500) return reply.code(status).send({ error: 'broken request' })
     log.error({ error: errorText(error) }, 'a request failed: a bug')
-    return reply.code(500).send({ error: { message: 'internal error' } })
+    return reply.code(500).send({ error: 'internal error' })
   })
 
   await app.register(helmet, {
@@ -77,9 +77,7 @@ export async function buildServer(log: Logger, cookieKey: string): Promise<Fasti
     const { origin, 'sec-fetch-site': site } = request.headers
     if (isSameOrigin({ origin, site: site?.toString(), host: request.host })) return
     log.warn({ address: request.ip }, 'refused a change that another site asked for')
-    return reply
-      .code(403)
-      .send({ error: { message: 'changes are taken from the pages of this console only' } })
+    return reply.code(403).send({ error: 'changes are taken from the pages of this console only' })
   })
   await app.register(cookie, { secret: cookieKey })
   await app.register(formbody)

@@ -41,7 +41,7 @@ test('without a login no page, no call and no static file is given', async () =>
   for (const path of [...PAGES, ...CALLS, ...files]) {
     const answer = await ask(room.url, path)
     expect(answer.status, path).toBe(401)
-    expect(answer.text, path).toBe('{"error":{"message":"log in first"}}')
+    expect(answer.text, path).toBe('{"error":"log in first: reload the page"}')
   }
 })
 

@@ -51,9 +51,7 @@ function freeze(proxy: TcpProxy) {
   proxy.cut()
 }
 
-const OUR_WORDS = {
-  error: { message: 'Redis or MySQL did not answer. The log of the console says more.' },
-}
+const OUR_WORDS = { error: 'Redis or MySQL did not answer. The log of the console says more.' }
 
 test('with Redis frozen the board says so within seconds, retries revive nothing, and it all comes back', async () => {
   await using there = await openProxied()

@@ -46,7 +46,7 @@ export async function boardRoutes(app: FastifyInstance, deps: BoardDeps): Promis
     if (FOREIGN_DATA.some((end) => url.endsWith(end))) {
       const message =
         'A job carries the key of its event and nothing else; events come in by the receiver.'
-      return reply.code(403).send({ error: { message } })
+      return reply.code(403).send({ error: message })
     }
   })
   // The page offers a viewer nothing that would be refused.
@@ -61,6 +61,7 @@ export async function boardRoutes(app: FastifyInstance, deps: BoardDeps): Promis
     options: {
       uiConfig: {
         boardTitle: 'sume-inbox',
+        hideDocsLink: true,
         miscLinks: [{ text: 'Start page', url: deps.basePath }],
       },
     },
@@ -69,7 +70,7 @@ export async function boardRoutes(app: FastifyInstance, deps: BoardDeps): Promis
   server.setErrorHandler((error) => {
     deps.log.warn({ error: errorText(error) }, 'the board could not do what it was asked')
     const message = 'Redis or MySQL did not answer. The log of the console says more.'
-    return { status: 500, body: { error: { message } } }
+    return { status: 500, body: { error: message } }
   })
   server.setBasePath(path)
   await app.register(server.registerPlugin(), { prefix: path })

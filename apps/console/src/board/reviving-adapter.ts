@@ -32,6 +32,10 @@ export class RevivingAdapter extends BullMQAdapter {
     this.setFormatter('data', (data: Partial<FollowUpJob> | null) => ({
       dedupeKey: data?.dedupeKey ?? null,
     }))
+    // The job's id is a hash that says nothing to a person.
+    this.setFormatter('name', (job: { name: string; data: Partial<FollowUpJob> | null }) =>
+      `${job.name} ${job.data?.dedupeKey ?? ''}`.trim(),
+    )
     this.setFormatter('returnValue', () => null)
     this.setFormatter('progress', () => 0)
   }

@@ -25,7 +25,7 @@ export const sessionGate =
     }
     if (request.method === 'GET' && (request.headers.accept ?? '').includes('text/html'))
       return send(reply, 401, loginPage(basePath, request.url))
-    return reply.code(401).send({ error: { message: 'log in first' } })
+    return reply.code(401).send({ error: 'log in first: reload the page' })
   }
 
 /**
@@ -37,7 +37,7 @@ export const openGate = (): Gate => async (request, reply) => {
   if (isLoopback(request.hostname)) return
   return reply
     .code(403)
-    .send({ error: { message: 'without a password this console answers to localhost only' } })
+    .send({ error: 'without a password this console answers to localhost only' })
 }
 
 /** Answers with a page that no cache keeps. */

@@ -14,7 +14,7 @@ const ROOMS: readonly Room[] = [
   {
     path: 'queues',
     title: 'Queue',
-    about: 'What waits, runs, is delayed or failed in Redis; retry dead events.',
+    about: 'What waits, runs, is delayed or has failed. Operators retry dead events here.',
   },
 ]
 

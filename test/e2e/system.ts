@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { findEvents } from '@sume-inbox/shared/ledger'
@@ -28,6 +28,8 @@ export interface System {
   start(app: string, extra?: Record<string, string>): Promise<AppProcess>
   /** Every run of a follow-up so far, of one event or of all. */
   runs(id?: string): Run[]
+  /** From now on the follow-up of `job.held` succeeds. */
+  mend(): void
   /** Waits until the event is in this state. */
   reached(
     id: string,
@@ -78,6 +80,7 @@ export async function openSystem(
     database,
     env,
     runs,
+    mend: () => writeFileSync(`${runsFile}.mended`, ''),
     async start(app, extra = {}) {
       const process = await startApp(app, { ...env, ...extra })
       processes.push(process)

@@ -8,25 +8,26 @@ import { logTail } from './log-tail.ts'
 const APT_GET = '/usr/bin/apt-get'
 const LOCK_WAIT_S = 120
 
-/** They bring the programs and no system service; `mariadb-install-db` needs a tool of the client's. */
-const PACKAGES = ['mariadb-server-core', 'mariadb-client-core', 'redis-tools']
-
 /** Whether this is root on Debian, Ubuntu or one of their kin. */
 export const canInstall = (): boolean =>
   process.getuid?.() === 0 && existsSync('/etc/debian_version') && existsSync(APT_GET)
 
 /** Says what it installs, then installs it. @throws with the end of apt's log. */
-export async function installPrograms(root: string, log: (line: string) => void): Promise<void> {
+export async function installPrograms(
+  packages: readonly string[],
+  root: string,
+  log: (line: string) => void,
+): Promise<void> {
   log(
-    `services: installing ${PACKAGES.join(', ')} by apt-get now (programs only, no system service)`,
+    `services: installing ${packages.join(', ')} by apt-get now (programs only, no system service)`,
   )
   const folder = join(root, '.local')
   mkdirSync(folder, { recursive: true })
   const logFile = join(folder, 'apt.log')
   // A list that cannot be fetched (another repository's, say) need not matter: the next step tells.
   await apt(['update'], logFile)
-  if (await apt(['install', '-y', '--no-install-recommends', ...PACKAGES], logFile)) return
-  throw new Error(`apt-get install ${PACKAGES.join(' ')} failed: ${logTail(logFile)}`)
+  if (await apt(['install', '-y', '--no-install-recommends', ...packages], logFile)) return
+  throw new Error(`apt-get install ${packages.join(' ')} failed: ${logTail(logFile)}`)
 }
 
 /** @returns whether it succeeded. */

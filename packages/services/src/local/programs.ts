@@ -13,6 +13,9 @@ export interface Programs {
   readonly redis: { readonly command: string; readonly argv0: string }
 }
 
+/** They bring the programs and no system service; `mariadb-install-db` needs a tool of the client's. */
+const PACKAGES = ['mariadb-server-core', 'mariadb-client-core', 'redis-tools']
+
 /**
  * Finds MySQL's and Redis's server programs, and installs them where this is root on Debian or Ubuntu.
  * The packages bring the programs and no system service.
@@ -27,7 +30,7 @@ export async function havePrograms(root: string, log: (line: string) => void): P
       'mariadbd (or mysqld) and redis-server are not installed, and only root on Debian or Ubuntu can install them here',
     )
   }
-  await installPrograms(root, log)
+  await installPrograms(PACKAGES, root, log)
   const installed = find()
   if (installed === null)
     throw new Error('apt-get installed the packages, but their programs were not found')
@@ -56,7 +59,7 @@ function find(): Programs | null {
 }
 
 /** The program's path. System administrators' folders are looked at too: a user's PATH often lacks them. */
-function which(name: string): string | null {
+export function which(name: string): string | null {
   const folders = [
     ...(process.env['PATH'] ?? '').split(delimiter),
     '/usr/sbin',

@@ -32,6 +32,21 @@ export function workerConnection(url: string, onError: OnError): Redis {
   )
 }
 
+/** A dashboard's connection: a person waits for it, so that every command is answered or refused within seconds. */
+export function boardConnection(url: string, onError: OnError): Redis {
+  return listening(
+    new Redis(url, {
+      enableOfflineQueue: false,
+      maxRetriesPerRequest: 1,
+      // Longer than the producer's: to empty a long list takes Redis a while.
+      commandTimeout: 5000,
+      connectTimeout: 2000,
+      retryStrategy: (times) => Math.min(50 * 2 ** Math.min(times, 6), 2000),
+    }),
+    onError,
+  )
+}
+
 /** An `error` event without a listener ends the process. */
 function listening(redis: Redis, onError: OnError): Redis {
   return redis.on('error', onError)

@@ -1,3 +1,4 @@
+export { type BoardQueue, hasMovedOn, openBoardQueue } from './board-queue.ts'
 export { workerConnection } from './connections.ts'
 export {
   type Enqueued,

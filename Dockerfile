@@ -10,6 +10,7 @@ ENV CI=true
 COPY package.json pnpm-lock.yaml pnpm-workspace.yaml ./
 COPY packages/shared/package.json packages/shared/
 COPY apps/cli/package.json apps/cli/
+COPY apps/console/package.json apps/console/
 COPY apps/receiver/package.json apps/receiver/
 COPY apps/sandbox/package.json apps/sandbox/
 COPY apps/worker/package.json apps/worker/

@@ -30,6 +30,8 @@ test('without settings it says which one is missing, and nothing has a secret by
     'MYSQL_PASSWORD',
     'REDIS_PASSWORD',
     'SUME_WEBHOOK_SECRETS',
+    'CONSOLE_PASSWORD',
+    'CONSOLE_SESSION_KEY',
     'FOLLOW_UPS_DIR',
   ]) {
     expect(String(await without(name))).toMatch(`set ${name} in .env`)
@@ -37,9 +39,13 @@ test('without settings it says which one is missing, and nothing has a secret by
 })
 
 test('the processes are node itself, not root, on a file system they cannot write', async () => {
-  for (const service of ['receiver', 'worker']) {
+  for (const [service, copies] of Object.entries({
+    receiver: RECEIVERS,
+    worker: WORKERS,
+    console: 1,
+  })) {
     const containers = await system.containers(service)
-    expect(containers).toHaveLength(service === 'receiver' ? RECEIVERS : WORKERS)
+    expect(containers).toHaveLength(copies)
     for (const { Id, HostConfig } of containers) {
       expect(HostConfig.ReadonlyRootfs).toBe(true)
       const first = await docker('exec', Id, 'node', '-p', PID_1)
@@ -85,6 +91,16 @@ test(`${EVENTS} events through Caddy are all done, shared by every receiver and 
   }
 }, 240_000)
 
+test('the console is behind Caddy at its path, and behind its login', async () => {
+  const ask = (path: string) => fetch(`${system.url}${path}`, { redirect: 'manual' })
+  const moved = await ask('/console')
+  expect([moved.status, moved.headers.get('location')]).toEqual([302, '/console/'])
+  const entered = await fetch(`${system.url}/console/`, { headers: { accept: 'text/html' } })
+  expect(entered.status).toBe(401)
+  expect(await entered.text()).toContain('action="/console/login"')
+  expect((await ask('/console/queues/api/queues')).status).toBe(401)
+})
+
 test('a rolling restart of receivers and workers under load fails no delivery and loses no event', async () => {
   const before = await doneSoFar()
   const load = startLoad()
@@ -109,7 +125,7 @@ test('a rolling restart of receivers and workers under load fails no delivery an
 }, 360_000)
 
 test('every container stops with exit code 0 within its grace, Redis gone before', async () => {
-  const services = ['redis', 'worker', 'receiver', 'caddy', 'mysql']
+  const services = ['redis', 'worker', 'receiver', 'console', 'caddy', 'mysql']
   for (const service of services) {
     const containers = await system.containers(service)
     const codes = await Promise.all(containers.map(({ Id }) => stop(Id)))
@@ -118,9 +134,9 @@ test('every container stops with exit code 0 within its grace, Redis gone before
 }, 240_000)
 
 /** Sends events as fast as a few callers can. @returns each one's status. */
-async function sendAll(count: number): Promise<number[]> {
+async function sendAll(count: number): Promise<(number | string)[]> {
   const bodies = Array.from({ length: count }, () => jobBody().body)
-  const statuses: number[] = []
+  const statuses: (number | string)[] = []
   const caller = async () => {
     for (let body = bodies.pop(); body !== undefined; body = bodies.pop())
       statuses.push(await send(body))
@@ -133,7 +149,7 @@ async function sendAll(count: number): Promise<number[]> {
 function startLoad() {
   const ended = new AbortController()
   const caller = async () => {
-    const statuses: number[] = []
+    const statuses: (number | string)[] = []
     while (!ended.signal.aborted) statuses.push(await send(jobBody().body))
     return statuses
   }
@@ -144,11 +160,11 @@ function startLoad() {
   }
 }
 
-/** @returns the answer's status, or 0 where there was none. */
-const send = (body: Buffer): Promise<number> =>
+/** @returns the answer's status, or what went wrong. */
+const send = (body: Buffer): Promise<number | string> =>
   deliver(system.url, body, { secret: system.secret }).then(
     ({ status }) => status,
-    () => 0,
+    (error: Error) => `${error.message}: ${String(error.cause)}`,
   )
 
 async function doneSoFar(): Promise<number> {

@@ -61,7 +61,7 @@ test('nothing that dev started is left when dev is killed', async () => {
   const dev = startDev()
   await dev.printed(/Ctrl-C stops everything/)
   const pids = dev.lines.flatMap((line) => /: pid (\d+)/.exec(line)?.[1] ?? []).map(Number)
-  expect(pids).toHaveLength(4)
+  expect(pids).toHaveLength(5)
   expect(pids.every(isAlive)).toBe(true)
   dev.child.kill('SIGKILL')
   await waitFor('its processes to end', () => !pids.some(isAlive))
@@ -70,6 +70,9 @@ test('nothing that dev started is left when dev is killed', async () => {
 test('dev stops in order at a signal, with exit code 0', async () => {
   const dev = startDev()
   await dev.printed(/Ctrl-C stops everything/)
+  // Until then everything answers, the console's board too.
+  const [, console] = /^ +console +(http:\S+)/m.exec(dev.lines.join('\n')) ?? []
+  expect((await fetch(`${console}/queues/api/queues`)).status).toBe(200)
   const pids = dev.lines.flatMap((line) => /: pid (\d+)/.exec(line)?.[1] ?? []).map(Number)
   dev.child.kill('SIGINT')
   expect((await dev.ended)[0]).toBe(0)

@@ -10,8 +10,8 @@ import { untilStopped } from './until-stopped.ts'
 
 const USAGE = `usage: pnpm dev [--once]
 
-Starts MySQL, Redis, a sandbox Sume, the receiver and two workers on this machine, submits a handful of
-jobs and follows their events to done. Stays up until Ctrl-C.
+Starts MySQL, Redis, a sandbox Sume, the receiver, two workers and the console on this machine, submits a
+handful of jobs and follows their events to done. Stays up until Ctrl-C.
 
   --once   stop after that; exit code 0 only if every event came to its expected end
 `
@@ -80,7 +80,7 @@ async function start(
         },
       },
       {
-        title: 'start sandbox, receiver and two workers',
+        title: 'start sandbox, receiver, two workers and console',
         task: async (ctx, task) => {
           ctx.system = await startSystem(services, onLine, (step) => {
             task.output = step

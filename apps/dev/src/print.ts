@@ -27,13 +27,14 @@ export function eventTable(events: readonly { title: string; event: EventSummary
 
 /** Where everything answers, and what to try next. */
 export function addresses(services: Services, system: System, someId: string): string {
-  const { sandbox, receiver, workers } = system
+  const { sandbox, receiver, workers, console } = system
   return [
     pc.bold('Where it runs'),
     `  receiver   ${receiver.url}/webhooks/sume   ready? ${receiver.url}/health/ready`,
     ...workers.map(
       (worker, i) => `  worker ${i + 1}   ${worker.internalUrl}/health/ready   pid ${worker.pid}`,
     ),
+    `  console    ${console.url}   the queue, in a browser`,
     `  sandbox    ${sandbox.url}/_sandbox/jobs`,
     `  MySQL      ${services.databaseUrl}`,
     `  Redis      ${services.redisUrl}`,

@@ -14,6 +14,7 @@ export interface System {
   readonly sandbox: AppProcess
   readonly receiver: AppProcess
   readonly workers: readonly AppProcess[]
+  readonly console: AppProcess
   /** Where each process's log goes. */
   readonly logs: string
   /** Stops every process in order. @returns the names of those that did not end with exit code 0. */
@@ -23,7 +24,7 @@ export interface System {
 /** Told of every log line of every process. */
 export type OnLine = (app: string, line: Record<string, unknown>) => void
 
-/** Starts sandbox, receiver and two workers on free loopback ports, one after the other. */
+/** Starts sandbox, receiver, two workers and the console on free loopback ports, one after the other. */
 export async function startSystem(
   services: Services,
   onLine: OnLine,
@@ -65,6 +66,8 @@ export async function startSystem(
     const sandbox = await start('sandbox', 'sandbox')
     const receiver = await start('receiver', 'receiver')
     const workers = [await start('worker-1', 'worker'), await start('worker-2', 'worker')]
+    // On loopback it needs no password.
+    const console = await start('console', 'console')
     const settings = {
       ...env,
       SUME_API_URL: sandbox.url,
@@ -77,7 +80,7 @@ export async function startSystem(
         .join(''),
       { mode: 0o600 },
     )
-    return { sandbox, receiver, workers, logs: FOLDER, stop }
+    return { sandbox, receiver, workers, console, logs: FOLDER, stop }
   } catch (error) {
     await stop()
     throw error

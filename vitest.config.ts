@@ -5,17 +5,21 @@ import { defineConfig } from 'vitest/config'
 // The servers' addresses come from `packages/services` (see the `test` script).
 export default defineConfig({
   test: {
+    // A machine under load takes its time; what never comes still fails.
+    expect: { poll: { timeout: 10_000, interval: 50 } },
     reporters: process.env['CI']
       ? ['default', ['json', { outputFile: '.local/test-results.json' }]]
       : ['default'],
     projects: [
       {
+        extends: true,
         test: {
           name: 'unit',
           include: ['{apps,packages}/*/src/**/*.test.ts'],
         },
       },
       {
+        extends: true,
         test: {
           name: 'integration',
           include: ['{apps,packages}/*/test/**/*.test.ts'],
@@ -24,6 +28,7 @@ export default defineConfig({
         },
       },
       {
+        extends: true,
         test: {
           name: 'e2e',
           include: ['test/e2e/**/*.test.ts'],
@@ -34,6 +39,7 @@ export default defineConfig({
       },
       {
         // Needs a Docker engine, so it is a command of its own: `pnpm test:compose`.
+        extends: true,
         test: {
           name: 'compose',
           include: ['test/compose/**/*.test.ts'],

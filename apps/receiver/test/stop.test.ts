@@ -44,14 +44,17 @@ test('a request in flight on a kept connection is answered, told to close, and t
   await using door = await openDoor({ env })
   const { jobId, body } = jobBody()
   const agent = new Agent({ keepAlive: true })
+  const inserted = Promise.withResolvers<void>()
   const commit = Promise.withResolvers<void>()
   // Another transaction holds the row: the delivery's insert waits for it.
   const held = door.database.ledger.inTransaction(async (tx) => {
     await tx.query(
       `INSERT INTO sume_events (dedupe_key, kind, sume_id, event, status, payload) VALUES ('${jobId}', 'job', '${jobId}', 'job.completed', 'OK', '{}')`,
     )
+    inserted.resolve()
     await commit.promise
   })
+  await inserted.promise
   const answered = new Promise<{ status: number; connection: string }>((resolve, reject) => {
     const headers = { ...signed(body), 'content-length': String(body.length) }
     request(`${door.url}/webhooks/sume`, { method: 'POST', agent, headers }, (response) => {

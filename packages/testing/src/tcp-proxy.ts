@@ -6,8 +6,6 @@ export interface TcpProxy {
   readonly port: number
   /** The target's URL with this proxy in its place. */
   readonly url: string
-  /** How many connections were accepted so far. */
-  connections(): number
   /** From now on nothing that a client sends is forwarded, and what it sent is thrown away. */
   swallowRequests(): void
   /** From now on no answer reaches a client; what the server answers is thrown away. */
@@ -25,10 +23,8 @@ export async function openTcpProxy(targetUrl: string): Promise<TcpProxy> {
   const sockets = new Set<Socket>()
   let requests = true
   let answers = true
-  let accepted = 0
 
   const server = createServer((client) => {
-    accepted++
     const upstream = connect(Number(target.port), target.hostname)
     for (const [socket, other] of [
       [client, upstream],
@@ -61,7 +57,6 @@ export async function openTcpProxy(targetUrl: string): Promise<TcpProxy> {
   return {
     port,
     url: url.href,
-    connections: () => accepted,
     swallowRequests: () => {
       requests = false
     },

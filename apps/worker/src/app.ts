@@ -2,7 +2,14 @@ import type { AddressInfo } from 'node:net'
 import type { FollowUps } from '@sume-inbox/shared/follow-ups'
 import { isMigrated, type Ledger } from '@sume-inbox/shared/ledger'
 import type { Restorer } from '@sume-inbox/shared/queues'
-import { every, type RunningService, systemClock, withDeadline } from '@sume-inbox/shared/runtime'
+import type { SumeClient } from '@sume-inbox/shared/sume'
+import {
+  every,
+  type RunningService,
+  type Service,
+  systemClock,
+  withDeadline,
+} from '@sume-inbox/shared/runtime'
 import {
   type Events,
   ledgerGauges,
@@ -19,13 +26,18 @@ import Fastify from 'fastify'
 import type { WorkerConfig } from './config.ts'
 import { openConsumer } from './consumer.ts'
 import { makeProcessor } from './processor.ts'
+import { intentsRoute } from './intents-route.ts'
 import { makeReaper } from './services/reaper.ts'
+import { makeReconciler } from './services/reconciler.ts'
+import { makeSubmitters } from './services/submitter.ts'
 import { makeSweeper } from './services/sweeper.ts'
 
 export interface WorkerDeps {
   readonly ledger: Ledger
   readonly restorer: Restorer
   readonly followUps: FollowUps
+  /** `null`: without an API key nothing is submitted and nobody is asked. */
+  readonly client: SumeClient | null
   readonly events: Events
   readonly metrics: Metrics
   readonly log: Logger
@@ -48,7 +60,7 @@ const CLOSE = 0.15
 
 /** Starts everything. Redis and MySQL may be down: each part goes on by itself when they come. */
 export async function startWorker(deps: WorkerDeps, config: WorkerConfig): Promise<RunningWorker> {
-  const { ledger, restorer, followUps, events, metrics, log, worker } = deps
+  const { ledger, restorer, followUps, client, events, metrics, log, worker } = deps
   const stopping = new AbortController()
   const backoff = { baseMs: config.BACKOFF_MS, capMs: config.BACKOFF_CAP_MS }
   const process = makeProcessor(
@@ -90,13 +102,45 @@ export async function startWorker(deps: WorkerDeps, config: WorkerConfig): Promi
       keyDays: config.RETAIN_KEY_DAYS,
     }),
     watchReadiness(readiness, events),
+    ...(client === null ? [] : intentServices(client)),
   ].map((service) => every(service, observeServices(events)))
 
   probes(internal, readiness, systemClock)
   ledgerGauges(metrics, ledger, events, systemClock)
   queueGauges(metrics, restorer, events)
   metricsRoute(internal, metrics)
+  if (config.INTENTS_TOKEN !== undefined) {
+    await internal.register(intentsRoute, {
+      ledger,
+      log,
+      token: config.INTENTS_TOKEN,
+      webhookUrl: config.SUME_WEBHOOK_URL,
+    })
+  }
   await internal.listen({ host: config.INTERNAL_HOST, port: config.INTERNAL_PORT })
+
+  function intentServices(sume: SumeClient): Service[] {
+    const submitters = makeSubmitters(
+      { ledger, client: sume, events },
+      {
+        concurrency: config.SUBMIT_CONCURRENCY,
+        perSecond: config.SUBMIT_PER_SECOND,
+        backoff,
+        pollAfterMs: config.RECONCILE_AFTER_MS,
+        stopping: stopping.signal,
+      },
+    )
+    const reconciler = makeReconciler(
+      { ledger, client: sume, restorer, events },
+      {
+        afterMs: config.RECONCILE_AFTER_MS,
+        horizonMs: config.RECONCILE_HORIZON_MS,
+        perSecond: config.RECONCILE_PER_SECOND,
+        graceMs: config.ENQUEUE_GRACE_MS,
+      },
+    )
+    return [...submitters, reconciler]
+  }
 
   const within = (work: Promise<unknown>, share: number, what: string) =>
     withDeadline(work, share * config.STOP_GRACE_MS, what).catch(() => undefined)

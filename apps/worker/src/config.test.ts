@@ -43,3 +43,38 @@ test('keys are kept for ever unless asked otherwise, and never shorter than Sume
   const env = { ...least, RETAIN_KEY_DAYS: '100', RETAIN_PAYLOAD_DAYS: '101' }
   expect(() => readConfig(env)).toThrow('RETAIN_KEY_DAYS: is smaller than RETAIN_PAYLOAD_DAYS')
 })
+
+test('without an API key nothing of Sume is needed; what is set is checked', () => {
+  expect(readConfig(least)).toMatchObject({
+    SUME_API_URL: 'https://api.open.sume.com',
+    SUME_API_AUTH: 'bearer',
+    SUME_JOB_PATH: '/v1/jobs/{id}',
+    SUBMIT_CONCURRENCY: 4,
+    RECONCILE_AFTER_MS: 120_000,
+    RECONCILE_HORIZON_MS: 604_800_000,
+  })
+  expect(readConfig(least).SUME_API_KEY).toBeUndefined()
+  const wrong = {
+    ...least,
+    SUME_API_URL: 'ftp://x',
+    SUME_API_AUTH: 'basic',
+    SUME_JOB_PATH: '/v1/jobs',
+    SUME_RUN_PATH: 'runs/{id}',
+    SUME_WEBHOOK_URL: 'inbox.example.com',
+    INTENTS_TOKEN: 'short',
+    SUBMIT_CONCURRENCY: '0',
+  }
+  let said = ''
+  try {
+    readConfig(wrong)
+  } catch (error) {
+    said = String(error)
+  }
+  for (const name of Object.keys(wrong).filter((name) => !(name in least)))
+    expect(said).toContain(`- ${name}: `)
+})
+
+test('a horizon before the first question is refused', () => {
+  const env = { ...least, RECONCILE_AFTER_MS: '2000', RECONCILE_HORIZON_MS: '1000' }
+  expect(() => readConfig(env)).toThrow('RECONCILE_HORIZON_MS: is smaller than RECONCILE_AFTER_MS')
+})

@@ -1,4 +1,13 @@
-import { type Env, integer, readEnv, servicesSpec, text } from '@sume-inbox/shared/runtime'
+import {
+  type Env,
+  integer,
+  readEnv,
+  reconcileSpec,
+  servicesSpec,
+  sumeSpec,
+  text,
+  webhookUrlSpec,
+} from '@sume-inbox/shared/runtime'
 import { z } from 'zod'
 
 /** Connections beyond one for each running attempt: the sweeper, the renewals and the probes need some too. */
@@ -16,6 +25,15 @@ const LEAST_KEY_DAYS = 90
 const spec = z
   .object({
     ...servicesSpec,
+    ...sumeSpec,
+    ...webhookUrlSpec,
+    ...reconcileSpec,
+    SUBMIT_CONCURRENCY: integer({ min: 1, max: 100, default: 4 }),
+    SUBMIT_PER_SECOND: integer({ min: 1, max: 1000, default: 10 }),
+    INTENTS_TOKEN: z
+      .string()
+      .min(16, { error: 'needs at least 16 characters; make one with `openssl rand -hex 32`' })
+      .optional(),
     FOLLOW_UPS: text('set the path of your follow-ups module, for example ./follow-ups.ts'),
     WORKER_CONCURRENCY: integer({ min: 1, max: 1000, default: 16 }),
     MAX_ATTEMPTS: integer({ min: 1, max: 1000, default: 10 }),
@@ -50,6 +68,13 @@ const spec = z
         path: ['RETAIN_KEY_DAYS'],
         message:
           'is smaller than RETAIN_PAYLOAD_DAYS; raise it, or leave it unset to keep keys for ever',
+      })
+    }
+    if (config.RECONCILE_HORIZON_MS < config.RECONCILE_AFTER_MS) {
+      context.addIssue({
+        code: 'custom',
+        path: ['RECONCILE_HORIZON_MS'],
+        message: 'is smaller than RECONCILE_AFTER_MS; raise it, or lower RECONCILE_AFTER_MS',
       })
     }
     if (config.BACKOFF_CAP_MS < config.BACKOFF_MS) {

@@ -12,6 +12,7 @@ import {
 import { startWorker } from './app.ts'
 import { readConfig } from './config.ts'
 import { loadFollowUps } from './follow-ups/load.ts'
+import { openSumeClient } from './sume-client.ts'
 
 await runProcess(process.env, async (env) => {
   const config = readConfig(env)
@@ -36,11 +37,14 @@ await runProcess(process.env, async (env) => {
     maxAttempts: config.MAX_ATTEMPTS,
     onError: told('sweeper'),
   })
+  const client = openSumeClient(config, events)
+  if (client === null)
+    log.warn({}, 'SUME_API_KEY is not set: intents are neither submitted nor reconciled here')
   const name = `${hostname()
     .replaceAll(/[^\x21-\x7e]/g, '-')
     .slice(0, 100)}:${process.pid}`
   const worker = await startWorker(
-    { ledger, restorer, followUps, events, metrics, log, worker: name },
+    { ledger, restorer, followUps, client, events, metrics, log, worker: name },
     config,
   )
   log.info(

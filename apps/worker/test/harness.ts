@@ -18,6 +18,7 @@ import { jobBody, openTestDatabase, servers, testPrefix, waitFor } from '@sume-i
 import { Queue } from 'bullmq'
 import { startWorker } from '../src/app.ts'
 import { readConfig } from '../src/config.ts'
+import { openSumeClient } from '../src/sume-client.ts'
 
 type Rows = Record<string, unknown>[]
 
@@ -144,6 +145,7 @@ export async function openBench(
           ledger: { ...ledger, close: () => Promise.resolve() },
           restorer: { ...restorer, close: () => Promise.resolve() },
           followUps,
+          client: openSumeClient(config, events),
           events: recording(events, seen),
           metrics: countTelemetry(events),
           log: openLog('worker', 'silent'),
@@ -177,6 +179,9 @@ function recording(events: ReturnType<typeof makeEvents>, seen: Map<string, unkn
     'attempt:refused',
     'lease:lost',
     'event:swept',
+    'intent:tried',
+    'intent:reconciled',
+    'sume:failed',
     'service:ran',
     'service:failed',
     'background:error',

@@ -103,3 +103,21 @@ export async function claim(
   })
   return { dedupeKey: key, token, attempt: options.attempt ?? 1, claimed }
 }
+
+/** A line of EXPLAIN. */
+export interface Plan {
+  readonly type: string
+  readonly key: string
+  readonly key_len: string
+  readonly Extra: string | null
+}
+
+/** How the server would carry out a statement. */
+export async function planOf(db: Db, sql: string): Promise<Plan> {
+  // MySQL draws a tree by default, and MariaDB has no other form than this one.
+  const [server] = await select<{ version: string }>(db, 'SELECT VERSION() AS version')
+  const form = server?.version.includes('MariaDB') ? '' : 'FORMAT=TRADITIONAL'
+  const [plan] = await select<Plan>(db, `EXPLAIN ${form} ${sql}`)
+  if (plan === undefined) throw new Error('no plan')
+  return plan
+}

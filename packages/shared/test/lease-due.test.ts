@@ -3,7 +3,7 @@ import { openTestDatabase, type TestDatabase } from '@sume-inbox/testing'
 import mysql from 'mysql2/promise'
 import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest'
 import { changedLedger } from './changed-ledger.ts'
-import { claim, deliverTo, eventRow, jobEnvelope, newEvent, select } from './events.ts'
+import { claim, deliverTo, eventRow, jobEnvelope, newEvent, planOf } from './events.ts'
 
 let db: TestDatabase
 beforeEach(async () => {
@@ -124,13 +124,6 @@ test('… which it would under REPEATABLE READ', async () => {
   await expect(leaseDue(meanwhile, 100, 60_000)).rejects.toMatchObject({ errno: 1205 })
 })
 
-interface Plan {
-  readonly type: string
-  readonly key: string
-  readonly key_len: string
-  readonly Extra: string | null
-}
-
 /** The text of the sweep's SELECT, as it reaches the server. */
 async function sweepSql(): Promise<string> {
   const seen: string[] = []
@@ -142,15 +135,6 @@ async function sweepSql(): Promise<string> {
   return seen.join()
 }
 
-async function planOf(sql: string): Promise<Plan> {
-  // MySQL draws a tree by default, and MariaDB has no other form than this one.
-  const [server] = await select<{ version: string }>(db.ledger, 'SELECT VERSION() AS version')
-  const form = server?.version.includes('MariaDB') ? '' : 'FORMAT=TRADITIONAL'
-  const [plan] = await select<Plan>(db.ledger, `EXPLAIN ${form} ${sql}`)
-  if (plan === undefined) throw new Error('no plan')
-  return plan
-}
-
 test('the sweep reads due events only: all parts of the index, in its order', async () => {
   await db.ledger.query(
     `INSERT INTO sume_events (dedupe_key, event, status, payload, due_at)
@@ -159,9 +143,9 @@ test('the sweep reads due events only: all parts of the index, in its order', as
   )
   await db.ledger.query('ANALYZE TABLE sume_events')
   const sql = (await sweepSql()).replace('LIMIT ?', 'LIMIT 100')
-  const plan = await planOf(sql)
+  const plan = await planOf(db.ledger, sql)
   expect(plan).toMatchObject({ key: 'by_due', type: 'range' })
   expect(plan.Extra ?? '').not.toMatch(/filesort|temporary/i)
-  const narrower = await planOf(sql.replace(' AND urgent IN (0, 1)', ''))
+  const narrower = await planOf(db.ledger, sql.replace(' AND urgent IN (0, 1)', ''))
   expect(Number(plan.key_len)).toBeGreaterThan(Number(narrower.key_len))
 })

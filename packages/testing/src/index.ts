@@ -1,6 +1,7 @@
 export { openTestDatabase, type TestDatabase, testPrefix } from './database.ts'
 export { deliver, jobBody, runBody, TEST_SECRET } from './delivery.ts'
 export { readMetrics } from './read-metrics.ts'
+export { openSandbox, type Paid, type SandboxProcess } from './sandbox.ts'
 export { servers } from './servers.ts'
 export { type SignatureVectors, signatureVectors } from './signature-vectors.ts'
 export { type AppProcess, startApp } from './start-app.ts'

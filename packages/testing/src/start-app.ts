@@ -59,10 +59,10 @@ export async function startApp(
   const ended = new Promise<number | NodeJS.Signals>((resolve) => {
     child.once('exit', (code, signal) => resolve(code ?? signal ?? 'SIGKILL'))
   })
-  const listening = await waitFor(`${app} to listen`, () => {
-    if (child.exitCode !== null) throw new Error(`${app} exited ${child.exitCode}`)
-    return lines.find((line) => line['msg'] === 'listening')
-  }).catch((error: unknown) => {
+  const listening = await Promise.race([
+    waitFor(`${app} to listen`, () => lines.find((line) => line['msg'] === 'listening')),
+    ended.then((code) => Promise.reject(new Error(`${app} exited ${code}`))),
+  ]).catch((error: unknown) => {
     child.kill('SIGKILL')
     throw new Error(`${app} did not start:\n${printed.join('\n')}`, { cause: error })
   })

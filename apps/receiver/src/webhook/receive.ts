@@ -1,5 +1,10 @@
-import { parseEnvelope } from '@sume-inbox/shared/envelope'
-import { isUnavailable, type Ledger, recordDelivery } from '@sume-inbox/shared/ledger'
+import { type Envelope, parseEnvelope } from '@sume-inbox/shared/envelope'
+import {
+  isUnavailable,
+  type Ledger,
+  recordDelivery,
+  recordRunWebhook,
+} from '@sume-inbox/shared/ledger'
 import type { Enqueued, Producer } from '@sume-inbox/shared/queues'
 import { toError } from '@sume-inbox/shared/runtime'
 import type { Events } from '@sume-inbox/shared/telemetry'
@@ -44,13 +49,8 @@ export async function receive(deps: ReceiveDeps, delivery: Delivery): Promise<Re
     }
 
     const { envelope } = read
-    const recorded = await recordDelivery(deps.ledger, {
-      envelope,
-      raw: delivery.body,
-      source: 'webhook',
-      graceMs: deps.rules.graceMs,
-    })
-    const { dedupeKey, event } = envelope
+    const { recorded, dedupeKey } = await record(deps, envelope, delivery.body)
+    const { event } = envelope
     const odd = read.odd === undefined ? {} : { note: read.odd }
     if (recorded === 'duplicate')
       return { receipt: 'duplicate', dedupeKey, event, enqueued: false, ...odd }
@@ -65,6 +65,19 @@ export async function receive(deps: ReceiveDeps, delivery: Delivery): Promise<Re
     if (!isUnavailable(error)) throw error
     return { receipt: 'unavailable', error: toError(error) }
   }
+}
+
+/** Only a run pays for a transaction: its webhook may have to meet a row that a poll made under another key. */
+async function record(
+  { ledger, rules: { graceMs } }: ReceiveDeps,
+  envelope: Envelope,
+  body: Buffer,
+): Promise<{ recorded: 'first' | 'duplicate'; dedupeKey: string }> {
+  if (envelope.kind === 'run') {
+    return ledger.inTransaction((tx) => recordRunWebhook(tx, { envelope, body, graceMs }))
+  }
+  const recorded = await recordDelivery(ledger, { envelope, raw: body, source: 'webhook', graceMs })
+  return { recorded, dedupeKey: envelope.dedupeKey }
 }
 
 /** The row is committed, so a failure here costs latency and never the event: the sweeper adds the job. */

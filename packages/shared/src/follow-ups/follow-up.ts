@@ -32,6 +32,16 @@ export interface SumeArtifact {
   readonly content_type?: string
 }
 
+/** Our record of a paid submit. */
+export interface FollowUpIntent {
+  /** The `Idempotency-Key`. */
+  readonly key: string
+  readonly path: string
+  /** What was submitted, parsed; `null` for one that was adopted, or is no JSON. */
+  readonly body: Readonly<Record<string, unknown>> | null
+  readonly createdAt: Date
+}
+
 /** The event that a follow-up is about. */
 export interface FollowUpEvent {
   readonly dedupeKey: string
@@ -49,8 +59,8 @@ export interface FollowUpEvent {
   readonly deliveries: number
   readonly source: 'webhook' | 'poll'
   readonly firstSeen: Date
-  /** Our record of the paid submit behind it, or `null` where there is none. */
-  readonly intent: null
+  /** Our record of the paid submit behind it, or `null` where there is none (yet: a webhook may be faster than the submit's answer). */
+  readonly intent: FollowUpIntent | null
 }
 
 /** Where a follow-up writes its log lines; each carries the event's ids. */

@@ -3,6 +3,7 @@ export type {
   FollowUp,
   FollowUpContext,
   FollowUpEvent,
+  FollowUpIntent,
   FollowUpLog,
   SumeArtifact,
   SumePayload,

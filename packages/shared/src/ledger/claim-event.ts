@@ -24,6 +24,11 @@ export interface ClaimedEvent {
   readonly source: 'webhook' | 'poll'
   readonly deliveries: number
   readonly first_seen: Date
+  /** Of the intent behind it; all `null` where there is none. */
+  readonly intent_key: string | null
+  readonly intent_path: string | null
+  readonly intent_body: string | null
+  readonly intent_created_at: Date | null
 }
 
 /**
@@ -74,8 +79,10 @@ export async function readClaimed(
 ): Promise<ClaimedEvent | null> {
   const [claimed] = await rows<ClaimedEvent>(
     db,
-    `SELECT attempts, kind, sume_id, request_id, event, status, payload, source, deliveries, first_seen
-       FROM sume_events WHERE dedupe_key = ? AND lease_token = ?`,
+    `SELECT e.attempts, e.kind, e.sume_id, e.request_id, e.event, e.status, e.payload, e.source, e.deliveries, e.first_seen,
+            i.idempotency_key AS intent_key, i.path AS intent_path, i.body AS intent_body, i.created_at AS intent_created_at
+       FROM sume_events e LEFT JOIN sume_intents i ON i.sume_id = e.sume_id
+      WHERE e.dedupe_key = ? AND e.lease_token = ?`,
     [dedupeKey, token],
   )
   return claimed ?? null

@@ -7,6 +7,10 @@ import { DeadlineError } from '../runtime/index.ts'
  * - `TABLE_IN_THE_WAY`: `migrate` found a table where its view belongs, and changed nothing.
  * - `MIGRATION_CHANGED`: a migration that was applied differs from the file of its name.
  * - `LOCK_TIMEOUT`: another process has been migrating for too long.
+ * - `KEY_REUSED`: an intent has this key already, for another submit.
+ * - `NO_SUCH_INTENT`: no intent has this key.
+ * - `ID_OF_ANOTHER_INTENT`: one job or run cannot belong to two intents.
+ * - `INTENT_HAS_ANOTHER_ID`: one intent cannot have two jobs or runs.
  */
 export type LedgerCode =
   | 'LEASE_LOST'
@@ -14,6 +18,10 @@ export type LedgerCode =
   | 'TABLE_IN_THE_WAY'
   | 'MIGRATION_CHANGED'
   | 'LOCK_TIMEOUT'
+  | 'KEY_REUSED'
+  | 'NO_SUCH_INTENT'
+  | 'ID_OF_ANOTHER_INTENT'
+  | 'INTENT_HAS_ANOTHER_ID'
 
 export class LedgerError extends Error {
   readonly code: LedgerCode

@@ -1,5 +1,6 @@
 import { type Envelope, parseEnvelope, type Unreadable } from '../envelope/index.ts'
 import type { Db, Ledger } from './db.ts'
+import { recordRunWebhook } from './intents/index.ts'
 import { recordDelivery } from './record-delivery.ts'
 import { recordReplay, type Reviver } from './revive-event.ts'
 import { affectedRows, rows } from './rows.ts'
@@ -74,14 +75,27 @@ export const releaseQuarantined = (
     const read = parseEnvelope(held.body)
     if (!read.readable) return { released: false, because: read.reason }
     const { envelope } = read
-    const recorded = await recordDelivery(tx, {
-      envelope,
-      raw: held.body,
-      source: 'webhook',
-      deliveries: held.count,
-      graceMs,
-    })
-    await recordReplay(tx, 'released', envelope.dedupeKey, reviver)
+    const { recorded, dedupeKey } = await record(tx, envelope, held, graceMs)
+    await recordReplay(tx, 'released', dedupeKey, reviver)
     await affectedRows(tx, 'DELETE FROM sume_quarantine WHERE body_sha256 = UNHEX(?)', [sha256])
     return { released: true, envelope, first: recorded === 'first' }
   })
+
+/** A quarantined body was a webhook once, so a run's meets its polled row like any other. */
+async function record(
+  tx: Db,
+  envelope: Envelope,
+  held: { body: Buffer; count: number },
+  graceMs: number,
+): Promise<{ recorded: 'first' | 'duplicate'; dedupeKey: string }> {
+  const { body, count: deliveries } = held
+  if (envelope.kind === 'run') return recordRunWebhook(tx, { envelope, body, deliveries, graceMs })
+  const recorded = await recordDelivery(tx, {
+    envelope,
+    raw: body,
+    source: 'webhook',
+    deliveries,
+    graceMs,
+  })
+  return { recorded, dedupeKey: envelope.dedupeKey }
+}

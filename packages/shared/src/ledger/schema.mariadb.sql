@@ -45,6 +45,36 @@ CREATE TABLE `sume_events` (
   CONSTRAINT `event_state` CHECK (`state` in ('claimed','done','dead'))
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
 
+CREATE TABLE `sume_intents` (
+  `idempotency_key` varchar(255) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+  `path` varchar(255) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+  `body` longtext NOT NULL,
+  `body_sha256` binary(32) GENERATED ALWAYS AS (unhex(sha2(`body`,256))) STORED,
+  `kind` varchar(8) CHARACTER SET ascii COLLATE ascii_bin NOT NULL DEFAULT 'job',
+  `sume_id` varchar(64) CHARACTER SET ascii COLLATE ascii_bin DEFAULT NULL,
+  `state` varchar(16) CHARACTER SET ascii COLLATE ascii_bin NOT NULL DEFAULT 'pending',
+  `reserved` int(10) unsigned NOT NULL DEFAULT 1,
+  `attempts` int(10) unsigned NOT NULL DEFAULT 0,
+  `polls` int(10) unsigned NOT NULL DEFAULT 0,
+  `lease_token` binary(16) DEFAULT NULL,
+  `leased_until` datetime(3) DEFAULT NULL,
+  `last_error` text DEFAULT NULL,
+  `error_code` varchar(64) DEFAULT NULL,
+  `error_request_id` varchar(255) DEFAULT NULL,
+  `created_at` datetime(3) NOT NULL DEFAULT utc_timestamp(3),
+  `submitted_at` datetime(3) DEFAULT NULL,
+  `settled_at` datetime(3) DEFAULT NULL,
+  `due_at` datetime(3) NOT NULL DEFAULT utc_timestamp(3),
+  PRIMARY KEY (`idempotency_key`),
+  UNIQUE KEY `one_intent_per_sume_id` (`sume_id`),
+  KEY `by_due` (`state`,`due_at`),
+  CONSTRAINT `intent_key` CHECK (`idempotency_key` <> ''),
+  CONSTRAINT `intent_path` CHECK (`path` like '/%'),
+  CONSTRAINT `intent_kind` CHECK (`kind` in ('job','run')),
+  CONSTRAINT `intent_state` CHECK (`state` in ('pending','submitted','conflict','rejected','settled','lost')),
+  CONSTRAINT `intent_id` CHECK (`state` in ('pending','conflict','rejected') or `sume_id` is not null)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
+
 CREATE TABLE `sume_migrations` (
   `name` varchar(128) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
   `checksum` char(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,

@@ -45,6 +45,36 @@ CREATE TABLE `sume_events` (
   CONSTRAINT `event_status` CHECK ((`status` in (_utf8mb4'OK',_utf8mb4'ERROR')))
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
 
+CREATE TABLE `sume_intents` (
+  `idempotency_key` varchar(255) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+  `path` varchar(255) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+  `body` longtext CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+  `body_sha256` binary(32) GENERATED ALWAYS AS (unhex(sha2(`body`,256))) STORED,
+  `kind` varchar(8) CHARACTER SET ascii COLLATE ascii_bin NOT NULL DEFAULT 'job',
+  `sume_id` varchar(64) CHARACTER SET ascii COLLATE ascii_bin DEFAULT NULL,
+  `state` varchar(16) CHARACTER SET ascii COLLATE ascii_bin NOT NULL DEFAULT 'pending',
+  `reserved` int unsigned NOT NULL DEFAULT '1',
+  `attempts` int unsigned NOT NULL DEFAULT '0',
+  `polls` int unsigned NOT NULL DEFAULT '0',
+  `lease_token` binary(16) DEFAULT NULL,
+  `leased_until` datetime(3) DEFAULT NULL,
+  `last_error` text CHARACTER SET utf8mb4 COLLATE utf8mb4_bin,
+  `error_code` varchar(64) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin DEFAULT NULL,
+  `error_request_id` varchar(255) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin DEFAULT NULL,
+  `created_at` datetime(3) NOT NULL DEFAULT (utc_timestamp(3)),
+  `submitted_at` datetime(3) DEFAULT NULL,
+  `settled_at` datetime(3) DEFAULT NULL,
+  `due_at` datetime(3) NOT NULL DEFAULT (utc_timestamp(3)),
+  PRIMARY KEY (`idempotency_key`),
+  UNIQUE KEY `one_intent_per_sume_id` (`sume_id`),
+  KEY `by_due` (`state`,`due_at`),
+  CONSTRAINT `intent_id` CHECK (((`state` in (_utf8mb4'pending',_utf8mb4'conflict',_utf8mb4'rejected')) or (`sume_id` is not null))),
+  CONSTRAINT `intent_key` CHECK ((`idempotency_key` <> _utf8mb4'')),
+  CONSTRAINT `intent_kind` CHECK ((`kind` in (_utf8mb4'job',_utf8mb4'run'))),
+  CONSTRAINT `intent_path` CHECK ((`path` like _utf8mb4'/%')),
+  CONSTRAINT `intent_state` CHECK ((`state` in (_utf8mb4'pending',_utf8mb4'submitted',_utf8mb4'conflict',_utf8mb4'rejected',_utf8mb4'settled',_utf8mb4'lost')))
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
+
 CREATE TABLE `sume_migrations` (
   `name` varchar(128) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
   `checksum` char(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,

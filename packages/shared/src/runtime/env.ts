@@ -134,6 +134,42 @@ export const logLevel = () =>
     })
     .default('info')
 
+const idPath = (fallback: string) =>
+  z
+    .string()
+    .regex(/^\/[^\s?#]*\{id\}[^\s?#]*$/, {
+      error: `must be a path with {id} in it, as in ${fallback}`,
+    })
+    .default(fallback)
+
+/** The environment names of who calls Sume's API. */
+export const sumeSpec = {
+  SUME_API_URL: url(['https:', 'http:'], 'for example https://api.open.sume.com').default(
+    'https://api.open.sume.com',
+  ),
+  SUME_API_KEY: z.string().optional(),
+  SUME_API_AUTH: z
+    .enum(['bearer', 'x-api-key'], { error: 'must be bearer or x-api-key' })
+    .default('bearer'),
+  SUME_JOB_PATH: idPath('/v1/jobs/{id}'),
+  SUME_RUN_PATH: idPath('/v1/runs/{id}'),
+}
+
+/** What we give Sume with a submit: where its webhooks go. */
+export const webhookUrlSpec = {
+  SUME_WEBHOOK_URL: url(
+    ['https:', 'http:'],
+    'for example https://inbox.example.com/webhooks/sume',
+  ).optional(),
+}
+
+/** The environment names of who asks Sume about intents without an event. */
+export const reconcileSpec = {
+  RECONCILE_AFTER_MS: integer({ min: 100, max: 86_400_000, default: 120_000 }),
+  RECONCILE_HORIZON_MS: integer({ min: 1000, max: 365 * 86_400_000, default: 7 * 86_400_000 }),
+  RECONCILE_PER_SECOND: integer({ min: 1, max: 1000, default: 10 }),
+}
+
 /** The environment names that every process with a ledger and a queue reads. */
 export const servicesSpec = {
   DATABASE_URL: url(['mysql:'], 'for example mysql://user:password@host:3306/sume_inbox').refine(

@@ -8,13 +8,17 @@ export {
   integer,
   logLevel,
   readEnv,
+  reconcileSpec,
   secrets,
   servicesSpec,
+  sumeSpec,
   text,
   url,
+  webhookUrlSpec,
 } from './env.ts'
 export { errorText, toError } from './errors.ts'
 export { runProcess } from './process.ts'
+export { makeRate, type Rate } from './rate.ts'
 export {
   every,
   type Report,

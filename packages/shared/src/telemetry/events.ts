@@ -1,5 +1,7 @@
 import { EventEmitter } from 'node:events'
+import type { Reconciled, Submitted } from '../intents/index.ts'
 import type { Report, ServiceObserver } from '../runtime/index.ts'
+import type { SumeError } from '../sume/index.ts'
 import type { Readiness } from './probes.ts'
 
 /**
@@ -42,6 +44,12 @@ export interface InboxEvents {
   'lease:lost': [{ dedupeKey: string; attempt: number; worker: string }]
   /** The sweeper put a lost event back, and what had become of its job. */
   'event:swept': [{ dedupeKey: string; lost: 'missing' | 'failed' | 'completed' | 'orphan' }]
+  /** The submitter has sent an intent, or has tried to. */
+  'intent:tried': [Submitted]
+  /** The reconciler has asked about an intent. */
+  'intent:reconciled': [Reconciled]
+  /** A call to Sume failed. */
+  'sume:failed': [SumeError]
   'service:ran': [{ service: string; report: Report; durationMs: number }]
   'service:failed': [{ service: string; error: Error; durationMs: number }]
   /** The process can work now, or cannot any more, and why. */

@@ -1,5 +1,11 @@
 import { Gauge } from 'prom-client'
-import { countOpen, countQuarantine, type Ledger, type OpenEvents } from '../ledger/index.ts'
+import {
+  countOpen,
+  countQuarantine,
+  countUnsettledIntents,
+  type Ledger,
+  type OpenEvents,
+} from '../ledger/index.ts'
 import type { Events } from './events.ts'
 import type { Metrics } from './metrics.ts'
 
@@ -18,7 +24,10 @@ export function ledgerGauges(
   events: Events,
   now: () => number,
 ): void {
-  const look = cached(() => Promise.all([countOpen(ledger), countQuarantine(ledger)]), now)
+  const look = cached(
+    () => Promise.all([countOpen(ledger), countQuarantine(ledger), countUnsettledIntents(ledger)]),
+    now,
+  )
   const registers = [metrics]
   const read = () =>
     look().catch((error: unknown) => {
@@ -57,6 +66,17 @@ export function ledgerGauges(
     async collect() {
       const seen = await read()
       this.set(seen === null ? NaN : seen[1].reduce((sum, { bodies }) => sum + bodies, 0))
+    },
+  })
+  void new Gauge({
+    name: 'sume_intents',
+    help: 'Intents whose event has not come, by state.',
+    labelNames: ['state'],
+    registers,
+    async collect() {
+      const seen = await read()
+      this.reset()
+      for (const { state, intents } of seen?.[2] ?? []) this.set({ state }, intents)
     },
   })
 }

@@ -28,6 +28,26 @@ export function logEvents(events: Events, log: Logger, now: () => number): void 
   events.on('attempt:refused', (line) => log.info(line, 'attempt refused'))
   events.on('lease:lost', (line) => log.warn(line, 'lease lost'))
   events.on('event:swept', (line) => log.warn(line, 'put back into the queue'))
+  events.on('intent:tried', (line) => {
+    const { outcome } = line
+    if (outcome === 'submitted') log.info(line, 'intent submitted')
+    else if (outcome === 'conflict' || outcome === 'rejected')
+      log.error(line, `intent ${outcome}: a person must look`)
+    else log.warn(line, `intent ${outcome}: the same key is sent again`)
+  })
+  events.on('intent:reconciled', (line) => {
+    const { outcome } = line
+    if (outcome === 'first') log.warn(line, 'an outcome whose webhook had not come')
+    else if (outcome === 'lost') log.error(line, 'intent lost: a person must look')
+    else if (outcome === 'away') log.warn(line, 'Sume cannot be asked now')
+    else log.info(line, `intent asked about: ${outcome}`)
+  })
+  events.on('sume:failed', ({ call, kind, status, code, requestId, retryable, message }) =>
+    log.warn(
+      { call, kind, status, code, requestId, retryable, error: message },
+      'a call to Sume failed',
+    ),
+  )
   events.on('service:ran', (line) => {
     const idle = Object.values(line.report).every((count) => count === 0)
     log[idle ? 'debug' : 'info'](line, `${line.service} ran`)

@@ -74,6 +74,24 @@ export function countTelemetry(events: Events): Metrics {
     labelNames: ['service'],
     registers,
   })
+  const tried = new Counter({
+    name: 'sume_submits_total',
+    help: 'Tries of paid submits, by outcome.',
+    labelNames: ['outcome'],
+    registers,
+  })
+  const reconciled = new Counter({
+    name: 'sume_reconciled_total',
+    help: 'Intents that Sume was asked about, by outcome; first is a missed webhook.',
+    labelNames: ['outcome'],
+    registers,
+  })
+  const callsFailed = new Counter({
+    name: 'sume_calls_failed_total',
+    help: 'Calls to Sume’s API that failed, by their answer’s class.',
+    labelNames: ['answer'],
+    registers,
+  })
   const trouble = new Counter({
     name: 'sume_background_errors_total',
     help: 'Troubles that no caller was waiting for, such as lost connections.',
@@ -93,6 +111,11 @@ export function countTelemetry(events: Events): Metrics {
   events.on('attempt:refused', () => refused.inc())
   events.on('lease:lost', () => leasesLost.inc())
   events.on('event:swept', ({ lost }) => swept.inc({ lost }))
+  events.on('intent:tried', ({ outcome }) => tried.inc({ outcome }))
+  events.on('intent:reconciled', ({ outcome }) => reconciled.inc({ outcome }))
+  events.on('sume:failed', ({ kind, status }) =>
+    callsFailed.inc({ answer: kind === 'refused' ? `${String(status).slice(0, 1)}xx` : kind }),
+  )
   events.on('service:ran', ({ service }) => {
     runs.inc({ service, outcome: 'ran' })
     lastRun.setToCurrentTime({ service })

@@ -1,3 +1,4 @@
+import { IntentProblem } from '@sume-inbox/shared/intents'
 import { isUnavailable, LedgerError } from '@sume-inbox/shared/ledger'
 import {
   ConfigError,
@@ -12,7 +13,12 @@ import { CommandError, EXIT, type ExitCode } from './cli.ts'
 export function explain(thrown: unknown, env: Env): { text: string; code: ExitCode } {
   if (thrown instanceof ConfigError) return { text: thrown.message, code: EXIT.config }
   const failed = (text: string) => ({ text: withoutSecrets(text, env), code: EXIT.failed })
-  if (thrown instanceof LedgerError || thrown instanceof CommandError) return failed(thrown.message)
+  if (
+    thrown instanceof LedgerError ||
+    thrown instanceof CommandError ||
+    thrown instanceof IntentProblem
+  )
+    return failed(thrown.message)
   if (isUnavailable(thrown)) return failed(databaseTrouble(thrown, env))
   return failed(`failed: ${errorText(thrown)}`)
 }
@@ -59,7 +65,12 @@ function withoutSecrets(text: string, env: Env): string {
     const password = url === undefined ? undefined : URL.parse(url)?.password
     return password ? [url ?? '', password, decodeURIComponent(password)] : []
   })
-  const secrets = [...passwords, ...(env['SUME_WEBHOOK_SECRETS'] ?? '').split(',')]
+  const secrets = [
+    ...passwords,
+    env['SUME_API_KEY'] ?? '',
+    env['INTENTS_TOKEN'] ?? '',
+    ...(env['SUME_WEBHOOK_SECRETS'] ?? '').split(','),
+  ]
   return secrets
     .filter((secret) => secret.trim().length > 3)
     .reduce((left, secret) => left.replaceAll(secret.trim(), '***'), text)

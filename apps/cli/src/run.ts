@@ -1,11 +1,14 @@
 import { Command, CommanderError } from 'commander'
 import { type Cli, EXIT, type ExitCode } from './cli.ts'
 import { registerDoctor } from './commands/doctor.ts'
+import { registerIntents } from './commands/intents.ts'
 import { registerMigrate } from './commands/migrate.ts'
 import { registerQuarantine } from './commands/quarantine.ts'
+import { registerReconcile } from './commands/reconcile.ts'
 import { registerReplay } from './commands/replay.ts'
 import { registerShow } from './commands/show.ts'
 import { registerStatus } from './commands/status.ts'
+import { registerSubmit } from './commands/submit.ts'
 import { registerSweep } from './commands/sweep.ts'
 import { registerTrigger } from './commands/trigger.ts'
 import { explain } from './explain.ts'
@@ -21,6 +24,9 @@ const COMMANDS: readonly Register[] = [
   registerSweep,
   registerReplay,
   registerQuarantine,
+  registerSubmit,
+  registerIntents,
+  registerReconcile,
   registerTrigger,
 ]
 
@@ -33,6 +39,7 @@ Examples:
   $ sume status                       what is in the ledger, ERROR first
   $ sume show job_1f0c                the story of one event
   $ sume replay --dead --yes          run the dead events again
+  $ sume submit ./order.json --wait    pay for one job, once, and wait for its follow-up
   $ sume trigger job.completed        send one signed delivery to the receiver here`
 
 /** Runs one command line. Never throws. */

@@ -1,4 +1,13 @@
-import { headerName, integer, secrets, servicesSpec } from '@sume-inbox/shared/runtime'
+import {
+  headerName,
+  integer,
+  reconcileSpec,
+  secrets,
+  servicesSpec,
+  sumeSpec,
+  text,
+  webhookUrlSpec,
+} from '@sume-inbox/shared/runtime'
 import { z } from 'zod'
 
 const { DATABASE_URL, DATABASE_TIMEOUT_MS, REDIS_URL, QUEUE_PREFIX } = servicesSpec
@@ -19,6 +28,17 @@ export const sweepSettings = databaseSettings.extend({
   SWEEP_EVERY_MS: integer({ min: 100, max: 3_600_000, default: 5000 }),
 })
 
+/** `submit` writes an intent; a worker sends it. */
+export const submitSettings = databaseSettings.extend(webhookUrlSpec)
+
+/** `reconcile` asks Sume itself. */
+export const reconcileSettings = sweepSettings.extend({
+  ...sumeSpec,
+  ...reconcileSpec,
+  SUME_API_KEY: text('set the key of your Sume account'),
+  ENQUEUE_GRACE_MS: integer({ min: 100, max: 3_600_000, default: 15_000 }),
+})
+
 export const headerSettings = z.object({
   SUME_SIGNATURE_HEADER: headerName('x-sume-signature'),
   SUME_TIMESTAMP_HEADER: headerName('x-sume-timestamp'),
@@ -33,5 +53,8 @@ export const doctorSettings = sweepSettings.extend({
   ...secretSettings.shape,
   ...headerSettings.shape,
   SUME_WEBHOOK_TOLERANCE_SECONDS: integer({ min: 1, max: 86_400, default: 300 }),
+  ...sumeSpec,
+  ...webhookUrlSpec,
+  ...reconcileSpec,
   BODY_LIMIT_BYTES: integer({ min: 1024, max: 64 * 1024 * 1024, default: 1024 * 1024 }),
 })

@@ -1,3 +1,4 @@
+import { attach, reserve } from '@sume-inbox/shared/intents'
 import { replayEvents } from '@sume-inbox/shared/ledger'
 import { jobBody, openTestDatabase, runBody, type TestDatabase } from '@sume-inbox/testing'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -21,7 +22,8 @@ afterAll(() => database.drop())
 const show = (...args: string[]) => sume(['show', ...args], { DATABASE_URL: database.url })
 const keys = async (id: string) => {
   const { stdout } = await show(id, '--json')
-  return (JSON.parse(stdout) as { event: { dedupe_key: string } }[]).map((s) => s.event.dedupe_key)
+  const { events } = JSON.parse(stdout) as { events: { event: { dedupe_key: string } }[] }
+  return events.map((story) => story.event.dedupe_key)
 }
 
 test('the story has the row, the attempts and the replays, and no payload', async () => {
@@ -37,13 +39,16 @@ test('--payload shows the body as it came', async () => {
   const raw = jobBody({ jobId: 'job_1234-abcd', prompt: 'a red fox' }).body.toString()
   expect((await show('job_1234-abcd', '--payload')).stdout).toContain(raw)
   const { stdout } = await show('job_1234-abcd', '--payload', '--json')
-  expect(JSON.parse(stdout)).toMatchObject([
-    {
-      payload: raw,
-      attempts: [{ attempt: 1, outcome: 'dead', worker: 'w1' }],
-      replays: [{ what: 'replay', replayed_by: 'ann' }],
-    },
-  ])
+  expect(JSON.parse(stdout)).toMatchObject({
+    intent: null,
+    events: [
+      {
+        payload: raw,
+        attempts: [{ attempt: 1, outcome: 'dead', worker: 'w1' }],
+        replays: [{ what: 'replay', replayed_by: 'ann' }],
+      },
+    ],
+  })
   expect((await show('job_1234-abcd', '--json')).stdout).not.toContain('payload')
 })
 
@@ -52,6 +57,29 @@ test('an event is found by its key, its request id and its job id; a run shows a
   expect(await keys('req_b')).toEqual(['run:req_b'])
   expect(await keys('run_77')).toEqual(['run:req_a', 'run:req_b'])
   expect(await keys('req_of_a_job')).toEqual(['job_own'])
+})
+
+test('any of the three ids shows the intent with its event: the key, the job id, a run’s request id', async () => {
+  const { ledger } = database
+  const intent = { key: 'order-4711', path: '/v1/formats/f/runs', body: { prompt: 'a blue fox' } }
+  await reserve(ledger, intent, { webhookUrl: 'https://x.example.com/' })
+  const pending = await show('order-4711')
+  expect(pending.stdout).toMatch(/^intent order-4711 {2}pending/)
+  expect(pending.stdout).toContain('no event has come of it yet')
+  await attach(ledger, 'order-4711', 'run_4711')
+  await record(ledger, runBody({ runId: 'run_4711', requestId: 'req_4711' }).body)
+  for (const id of ['order-4711', 'run_4711', 'req_4711', 'run:req_4711']) {
+    const { code, stdout } = await show(id)
+    expect(code).toBe(0)
+    expect(stdout).toMatch(/^intent order-4711 {2}submitted/)
+    expect(stdout).toMatch(/\nrun:req_4711 {2}run\.completed/)
+    expect(stdout).not.toContain('a blue fox')
+  }
+  const near = await show('order-4712')
+  expect(near).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('did you mean order-4711?'),
+  })
 })
 
 test.each([
@@ -69,7 +97,7 @@ test('an id like none exits 1 without a guess, and so does one that cannot be an
   const ran = await show('something-else-altogether')
   expect(ran.code).toBe(1)
   expect(ran.stderr).not.toContain('did you mean')
-  const refused = await Promise.all(['jöb_1', 'a b', 'x'.repeat(69)].map((odd) => show(odd)))
+  const refused = await Promise.all(['jöb_1', 'a b', 'x'.repeat(256)].map((odd) => show(odd)))
   for (const { code, stderr } of refused) {
     expect(code).toBe(1)
     expect(stderr).toContain('expected an id')

@@ -1,3 +1,4 @@
+import { reserve } from '@sume-inbox/shared/intents'
 import { quarantineBody, settleDone } from '@sume-inbox/shared/ledger'
 import { openProducer } from '@sume-inbox/shared/queues'
 import {
@@ -30,6 +31,11 @@ beforeAll(async () => {
   await settleDone(ledger, await claim(ledger, 'job_done'))
   await die(ledger, 'job_dead', 'boom \u001b[31mred\nsecond line')
   await claim(ledger, 'run:req_1')
+  await reserve(
+    ledger,
+    { key: 'order-1', path: '/v1/x', body: {} },
+    { webhookUrl: 'https://x.example.com/' },
+  )
   await quarantineBody(ledger, Buffer.from('?'), 'not JSON')
   await ledger.query(
     "UPDATE sume_events SET first_seen = first_seen - INTERVAL 3 HOUR, due_at = NOW(3) - INTERVAL 2 MINUTE WHERE dedupe_key = 'job_older'",
@@ -50,6 +56,7 @@ test('--json counts by state, kind and status, and lists claimed events ERROR fi
     quarantine: unknown
     lag: { due: number; longestS: number }
     queue: unknown
+    intents: unknown
   }
   const sorted = (counts: unknown[]) => counts.map((count) => JSON.stringify(count)).sort()
   expect(sorted(told.counts)).toEqual(
@@ -66,6 +73,8 @@ test('--json counts by state, kind and status, and lists claimed events ERROR fi
   expect(told.dead.map((event) => event.dedupe_key)).toEqual(['job_dead'])
   expect(told.redelivered).toEqual({ events: 1, mostDeliveries: 3, diverged: 1 })
   expect(told.quarantine).toEqual([{ reason: 'not JSON', bodies: 1, deliveries: 1 }])
+  expect(told.intents).toContainEqual({ state: 'pending', intents: 1, oldestS: expect.any(Number) })
+  expect(told.intents).toContainEqual({ state: 'lost', intents: 0, oldestS: 0 })
   expect(told.lag.due).toBe(1)
   expect(told.lag.longestS).toBeGreaterThanOrEqual(120)
   expect(told.queue).toEqual({ unknown: 'REDIS_URL is not set' })
@@ -82,6 +91,7 @@ test('for people: ages, what happens next, the first line of the last error with
   expect(stdout).not.toContain('\u001b')
   expect(stdout).toContain('1 events, at most 3 times, 1 with another status later')
   expect(stdout).toContain('1 bodies (1 not JSON)')
+  expect(stdout).toMatch(/Intents: 1 pending \(the oldest for \d+ s\)\n/)
   expect(stdout).toMatch(/Lag: 1 events are due, one of them for \d min/)
 })
 

@@ -1,7 +1,17 @@
 import { expect, test } from 'vitest'
 import { closedPort, sume } from './sume.ts'
 
-const COMMANDS = ['migrate', 'doctor', 'status', 'show', 'sweep', 'trigger']
+const COMMANDS = [
+  'migrate',
+  'doctor',
+  'status',
+  'show',
+  'sweep',
+  'submit',
+  'intents',
+  'reconcile',
+  'trigger',
+]
 
 test('an unknown command exits 1 and names the nearest one and all others', async () => {
   const ran = await sume(['mirgate'])

@@ -17,6 +17,7 @@ export function printStatus(status: Status & { queue: QueueStatus }, out: Out): 
   out.line(`Lag: ${lagText(status.lag)}`)
   out.line(`Queue: ${queueText(status.queue)}`)
   out.line(`Delivered more than once: ${redeliveredText(status.redelivered)}`)
+  out.line(`Intents: ${intentsText(status.intents)}`)
   const bodies = status.quarantine.reduce((sum, { bodies: n }) => sum + n, 0)
   const reasons = status.quarantine.map(({ reason, bodies: n }) => `${n} ${reason}`).join(', ')
   out.line(`In quarantine: ${bodies === 0 ? 'nothing' : `${bodies} bodies (${reasons})`}`)
@@ -29,6 +30,14 @@ const queueText = (queue: QueueStatus): string =>
   'unknown' in queue
     ? `not known: ${queue.unknown}`
     : `${queue.waiting} waiting, ${queue.active} active, ${queue.delayed} delayed, ${queue.failed} failed`
+
+function intentsText(intents: Status['intents']): string {
+  const open = intents.filter(({ intents: n }) => n > 0)
+  if (open.length === 0) return 'every one has its event'
+  return open
+    .map(({ state, intents: n, oldestS }) => `${n} ${state} (the oldest for ${ageText(oldestS)})`)
+    .join(', ')
+}
 
 function redeliveredText(redelivered: Status['redelivered']): string {
   if (redelivered === null) return TOO_LARGE

@@ -3,6 +3,7 @@ import {
   countEvents,
   countQuarantine,
   countRedelivered,
+  countUnsettledIntents,
   type Ledger,
   listEvents,
 } from '@sume-inbox/shared/ledger'
@@ -22,6 +23,7 @@ export async function readStatus(ledger: Ledger) {
     lag: await countDue(ledger),
     claimed: await listEvents(ledger, 'claimed', LISTED),
     dead: await listEvents(ledger, 'dead', LISTED),
+    intents: await countUnsettledIntents(ledger),
     quarantine: await countQuarantine(ledger),
     counts: await inTime(countEvents(ledger)),
     redelivered: await inTime(countRedelivered(ledger)),

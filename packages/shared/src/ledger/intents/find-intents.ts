@@ -13,6 +13,17 @@ export async function readIntent(db: Db, key: string): Promise<IntentSummary | n
   return found ?? null
 }
 
+/** The keys that stand next to `key` in their order, 50 on each side: what somebody may have meant. */
+export async function neighbouringKeys(db: Db, key: string): Promise<string[]> {
+  const found = await rows<{ k: string }>(
+    db,
+    `(SELECT idempotency_key AS k FROM sume_intents WHERE idempotency_key >= ? ORDER BY idempotency_key LIMIT 50)
+     UNION (SELECT idempotency_key FROM sume_intents WHERE idempotency_key < ? ORDER BY idempotency_key DESC LIMIT 50)`,
+    [key, key],
+  )
+  return found.map((row) => row.k)
+}
+
 /** The intent behind a job or run. */
 export async function findIntent(db: Db, sumeId: string): Promise<IntentSummary | null> {
   const [found] = await rows<IntentSummary>(

@@ -7,6 +7,7 @@ export {
   listEventsWithoutIntent,
   listIntents,
   listIntentsWithoutEvent,
+  neighbouringKeys,
   readIntent,
   readIntentBody,
 } from './find-intents.ts'
@@ -21,4 +22,4 @@ export { leasePending } from './lease-intents.ts'
 export { leaseUnsettled, type Unsettled, type UnsettledIntent } from './lease-unsettled.ts'
 export { loseIntent, postponePoll, recordPoll, recordRunWebhook } from './record-poll.ts'
 export { type NewIntent, reserveIntent } from './reserve-intent.ts'
-export { postponeIntent, refuseIntent, retryIntent } from './settle-intent.ts'
+export { hastenIntent, postponeIntent, refuseIntent, retryIntent } from './settle-intent.ts'

@@ -60,5 +60,19 @@ export const retryIntent = (db: Db, key: string): Promise<boolean> =>
     [key],
   )
 
+/**
+ * Makes submitted and lost intents due, so that Sume is asked about them at the next round. One that was lost gets
+ * another chance: it is submitted again, in the sense of the word that its outcome is awaited.
+ *
+ * @returns `false` when it is neither.
+ */
+export const hastenIntent = (db: Db, key: string): Promise<boolean> =>
+  changesOne(
+    db,
+    `UPDATE sume_intents SET state = 'submitted', due_at = NOW(3)
+      WHERE idempotency_key = ? AND state IN ('submitted', 'lost')`,
+    [key],
+  )
+
 /** A column that is too short would refuse the whole statement. */
 const cut = (text: string | null, most: number): string | null => text?.slice(0, most) ?? null

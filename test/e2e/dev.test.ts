@@ -48,7 +48,8 @@ test('dev --once ends with exit code 0 and every event done', async () => {
   expect(
     table.filter((line) => / done /.test(line)),
     output,
-  ).toHaveLength(5)
+  ).toHaveLength(6)
+  expect(output).toMatch(/webhook never comes +│ job\.completed +│ poll +│ done +│ +0 │/)
 })
 
 test('dev says what it does not know, and exits 1', async () => {

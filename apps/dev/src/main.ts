@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { openServices } from '@sume-inbox/services'
 import { type EventSummary, migrate, openLedger } from '@sume-inbox/shared/ledger'
 import { errorText } from '@sume-inbox/shared/runtime'
@@ -101,6 +102,7 @@ async function play(databaseUrl: string, system: System) {
     sandboxUrl: system.sandbox.url,
     webhookUrl: `${system.receiver.url}/webhooks/sume`,
     ledger,
+    playing: randomUUID(),
   }
   const ended = new Map<string, EventSummary>()
   try {

@@ -1,4 +1,5 @@
-import { type EventSummary, findEvents, type Ledger } from '@sume-inbox/shared/ledger'
+import { deriveKey, reserve } from '@sume-inbox/shared/intents'
+import { type EventSummary, findEvents, type Ledger, readIntent } from '@sume-inbox/shared/ledger'
 import { waitFor } from '@sume-inbox/testing'
 import type { Scene } from './scenes.ts'
 
@@ -7,6 +8,8 @@ export interface Stage {
   /** What Sume is told to call. */
   readonly webhookUrl: string
   readonly ledger: Ledger
+  /** Of this run of the demo: its submits are paid anew, whatever an earlier one left in the ledger. */
+  readonly playing: string
 }
 
 /** How long a scene may take before the demo counts as failed. */
@@ -23,7 +26,16 @@ export async function playScene(
   stage: Stage,
   tell: (step: string) => void,
 ): Promise<EventSummary> {
-  const id = await submit(scene, stage)
+  const { title, path, body } = scene
+  // As an application does it: in its own transaction if it has one, and a worker sends it.
+  const key = deriveKey('demo', stage.playing, title)
+  await reserve(stage.ledger, { key, path, body }, { webhookUrl: stage.webhookUrl })
+  tell('reserved')
+  const id = await waitFor(
+    `${title}: submitted`,
+    async () => (await readIntent(stage.ledger, key))?.sume_id,
+    PATIENCE_MS,
+  )
   tell(`${id}: submitted`)
   const reached = (what: string, holds: (event: EventSummary) => boolean) =>
     waitFor(
@@ -38,19 +50,23 @@ export async function playScene(
     )
   await reached('done', (event) => event.state === 'done')
   if (scene.redeliver === true) {
-    await post(`${stage.sandboxUrl}/_sandbox/jobs/${encodeURIComponent(id)}/redeliver`, {})
+    await redeliver(`${stage.sandboxUrl}/_sandbox/jobs/${encodeURIComponent(id)}/redeliver`)
   }
-  const { attempts, deliveries } = scene.ending
+  const { source, attempts, deliveries } = scene.ending
   return reached(
-    `${attempts} attempt(s), ${deliveries} deliveries`,
+    `known by ${source}, ${attempts} attempt(s), ${deliveries} deliveries`,
     (event) =>
-      event.state === 'done' && event.attempts === attempts && event.deliveries === deliveries,
+      event.state === 'done' &&
+      event.source === source &&
+      event.attempts === attempts &&
+      event.deliveries === deliveries,
   )
 }
 
 const words = (event: EventSummary): string =>
   [
     event.state,
+    event.source === 'poll' ? 'asked for' : '',
     event.deliveries > 1 ? `delivered ${event.deliveries} times` : '',
     event.attempts > 1 ? `attempt ${event.attempts}` : '',
     event.state === 'claimed' && event.last_error !== null ? `"${event.last_error}"` : '',
@@ -58,31 +74,8 @@ const words = (event: EventSummary): string =>
     .filter((part) => part !== '')
     .join(', ')
 
-async function submit(scene: Scene, stage: Stage): Promise<string> {
-  const answer = await post(`${stage.sandboxUrl}${scene.path}`, {
-    ...scene.body,
-    mode: 'webhook',
-    webhook_url: stage.webhookUrl,
-  })
-  const data = answer['data'] as { run_id?: string; request_id?: string } | undefined
-  const id = data?.run_id ?? data?.request_id
-  if (id === undefined) throw new Error(`the sandbox gave no id: ${JSON.stringify(answer)}`)
-  return id
-}
-
-async function post(url: string, body: unknown): Promise<Record<string, unknown>> {
-  const response = await fetch(url, {
-    method: 'POST',
-    body: JSON.stringify(body),
-    headers: {
-      'content-type': 'application/json',
-      authorization: 'Bearer sandbox-key',
-      'idempotency-key': crypto.randomUUID(),
-    },
-    signal: AbortSignal.timeout(10_000),
-  })
-  const answer = (await response.json()) as Record<string, unknown>
-  if (!response.ok)
-    throw new Error(`the sandbox answered ${response.status}: ${JSON.stringify(answer)}`)
-  return answer
+async function redeliver(url: string): Promise<void> {
+  const response = await fetch(url, { method: 'POST', signal: AbortSignal.timeout(10_000) })
+  const answer = await response.text()
+  if (!response.ok) throw new Error(`the sandbox answered ${response.status}: ${answer}`)
 }

@@ -7,15 +7,16 @@ import type { System } from './system.ts'
 /** The demo's events, one a row. */
 export function eventTable(events: readonly { title: string; event: EventSummary }[]): string {
   const table = new Table({
-    head: ['', 'event', 'state', 'deliveries', 'attempts', 'took'],
+    head: ['', 'event', 'known by', 'state', 'deliveries', 'attempts', 'took'],
     style: { head: pc.isColorSupported ? ['cyan'] : [], border: [], compact: true },
-    colAligns: ['left', 'left', 'left', 'right', 'right', 'right'],
+    colAligns: ['left', 'left', 'left', 'left', 'right', 'right', 'right'],
   })
   for (const { title, event } of events) {
     const took = (event.done_at?.getTime() ?? Number.NaN) - event.first_seen.getTime()
     table.push([
       title,
       event.event,
+      event.source,
       event.state === 'done' ? pc.green(event.state) : pc.red(event.state),
       event.deliveries,
       event.attempts,
@@ -42,6 +43,7 @@ export function addresses(services: Services, system: System, someId: string): s
     '',
     pc.bold('What to try next, in another terminal'),
     `  pnpm sume status                       what is in the ledger`,
+    `  pnpm sume submit --path /v1/image-router/generate --body '{"model":"sandbox/image"}' --wait`,
     `  pnpm sume trigger job.failed           one signed delivery to the receiver`,
     `  curl -X POST ${sandbox.url}/_sandbox/jobs/${someId}/redeliver`,
     `  kill -9 ${workers[0]?.pid}                         then trigger again: the other worker goes on`,

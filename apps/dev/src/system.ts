@@ -40,12 +40,16 @@ export async function startSystem(
     // Short, so that the demo's retries are seen and not waited for.
     BACKOFF_MS: '600',
     SANDBOX_RETRY_BASE_MS: '200',
+    // The same for the webhook that never comes.
+    RECONCILE_AFTER_MS: '3000',
+    SUME_API_KEY: 'sandbox-key',
+    INTENTS_TOKEN: randomBytes(16).toString('hex'),
   }
   const started: [string, AppProcess][] = []
   const tie = tieProcesses()
-  const start = async (name: string, app: string) => {
+  const start = async (name: string, app: string, settings: Record<string, string> = env) => {
     const log = createWriteStream(join(FOLDER, `${name}.log`))
-    const process = await startApp(app, env, (text, line) => {
+    const process = await startApp(app, settings, (text, line) => {
       log.write(`${text}\n`)
       if (line !== undefined) onLine(name, line)
     })
@@ -65,14 +69,17 @@ export async function startSystem(
   try {
     const sandbox = await start('sandbox', 'sandbox')
     const receiver = await start('receiver', 'receiver')
-    const workers = [await start('worker-1', 'worker'), await start('worker-2', 'worker')]
-    // On loopback it needs no password.
-    const console = await start('console', 'console')
     const settings = {
       ...env,
       SUME_API_URL: sandbox.url,
       SUME_WEBHOOK_URL: `${receiver.url}/webhooks/sume`,
     }
+    const workers = [
+      await start('worker-1', 'worker', settings),
+      await start('worker-2', 'worker', settings),
+    ]
+    // On loopback it needs no password.
+    const console = await start('console', 'console', settings)
     writeFileSync(
       ENV_FILE,
       Object.entries(settings)

@@ -13,9 +13,11 @@ async function openProxied() {
   const mysql = await openTcpProxy(servers().databaseUrl)
   const room = await openRoom()
   const database = new URL(room.env.DATABASE_URL)
-  database.port = String(mysql.port)
+  // The servers may be at another host than the proxy.
+  database.host = new URL(mysql.url).host
+  const databaseUrl = database.href
   const away = await room.another({
-    DATABASE_URL: database.href,
+    DATABASE_URL: databaseUrl,
     REDIS_URL: redis.url,
     DATABASE_TIMEOUT_MS: '500',
     STOP_GRACE_MS: String(GRACE_MS),
@@ -25,6 +27,7 @@ async function openProxied() {
     room,
     redis,
     mysql,
+    databaseUrl,
     console: away,
     board: () => ask(away.url, '/queues/api/queues', { cookie }),
     ready: async () => {
@@ -114,7 +117,7 @@ test('it starts with MySQL and Redis away, and is ready when they come', async (
   freeze(there.redis)
   freeze(there.mysql)
   const late = await there.room.another({
-    DATABASE_URL: there.room.env.DATABASE_URL.replace(/:\d+\//, `:${there.mysql.port}/`),
+    DATABASE_URL: there.databaseUrl,
     REDIS_URL: there.redis.url,
     DATABASE_TIMEOUT_MS: '500',
   })

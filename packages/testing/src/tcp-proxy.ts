@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import { readerFor } from './request-text.ts'
 
 /** A TCP proxy on loopback that can fail as networks do. */
 export interface TcpProxy {
@@ -10,38 +11,118 @@ export interface TcpProxy {
   swallowRequests(): void
   /** From now on no answer reaches a client; what the server answers is thrown away. */
   swallowAnswers(): void
+  /** From now on everything arrives so much later, either way. */
+  delay(ms: number): void
+  /** Cuts each connection when so many more bytes of answers have passed on it. */
+  cutAfter(bytes: number): void
   /** Cuts every connection now; new ones are forwarded again. */
   cut(): void
-  /** Forwards again. */
+  /** Forwards again, at once and all of it. */
   mend(): void
+  /**
+   * Once: the next request with this text in it gets through to the server; its answer does not come
+   * back, and the connection is cut. Of MySQL, the text is SQL, also of a prepared statement.
+   *
+   * @returns when that has happened.
+   */
+  loseAnswer(to: string): Promise<void>
+  /** Once: the next request with this text in it is kept back, and all that follows it on its connection. */
+  hold(request: string): Hold
   close(): Promise<void>
+}
+
+/** A request that is kept back. */
+export interface Hold {
+  /** Resolves when the request has come. */
+  readonly reached: Promise<void>
+  /** Lets it through, with what came after it. */
+  release(): void
+}
+
+interface Watch {
+  readonly text: string
+  /** What becomes of the request on this connection. */
+  take(connection: Connection, bytes: Buffer): void
+}
+
+interface Connection {
+  readonly client: Socket
+  readonly upstream: Socket
+  /** Requests that are kept back; none unless there is a list. */
+  held: Buffer[] | undefined
+  /** Answers are thrown away, and the first one cuts the connection. */
+  lost: (() => void) | undefined
+  /** How many bytes of answers may still pass. */
+  left: number
 }
 
 /** Opens a proxy on a free loopback port before the server that `targetUrl` names. */
 export async function openTcpProxy(targetUrl: string): Promise<TcpProxy> {
   const target = new URL(targetUrl)
-  const sockets = new Set<Socket>()
+  const connections = new Set<Connection>()
+  const watches = new Set<Watch>()
   let requests = true
   let answers = true
+  let delayMs = 0
+  let limit = Number.POSITIVE_INFINITY
+
+  const forward = (to: Socket, bytes: Buffer) => {
+    if (delayMs === 0) to.write(bytes)
+    else setTimeout(() => to.write(bytes), delayMs)
+  }
 
   const server = createServer((client) => {
     const upstream = connect(Number(target.port), target.hostname)
-    for (const [socket, other] of [
-      [client, upstream],
-      [upstream, client],
-    ] as const) {
-      sockets.add(socket)
+    const connection: Connection = {
+      client,
+      upstream,
+      held: undefined,
+      lost: undefined,
+      left: limit,
+    }
+    const reader = readerFor(target)
+    connections.add(connection)
+    for (const socket of [client, upstream]) {
+      socket.setNoDelay(true)
       socket.on('error', () => socket.destroy())
       socket.on('close', () => {
-        sockets.delete(socket)
-        other.destroy()
+        connections.delete(connection)
+        client.destroy()
+        upstream.destroy()
       })
     }
     client.on('data', (bytes) => {
-      if (requests) upstream.write(bytes)
+      if (!requests) return
+      if (connection.held !== undefined) {
+        connection.held.push(bytes)
+        return
+      }
+      const text = reader.request(bytes)
+      const watch = [...watches].find((watching) => text.includes(watching.text))
+      if (watch === undefined) {
+        forward(upstream, bytes)
+        return
+      }
+      watches.delete(watch)
+      watch.take(connection, bytes)
     })
     upstream.on('data', (bytes) => {
-      if (answers) client.write(bytes)
+      reader.answer(bytes)
+      if (connection.lost !== undefined) {
+        client.destroy()
+        connection.lost()
+        return
+      }
+      if (!answers) return
+      if (bytes.length > connection.left) {
+        forward(client, bytes.subarray(0, connection.left))
+        // After what was let through.
+        setTimeout(() => client.destroy(), delayMs)
+        connection.left = 0
+        return
+      }
+      connection.left -= bytes.length
+      forward(client, bytes)
     })
   })
   server.listen(0, '127.0.0.1')
@@ -52,7 +133,14 @@ export async function openTcpProxy(targetUrl: string): Promise<TcpProxy> {
   url.port = String(port)
 
   const cut = () => {
-    for (const socket of sockets) socket.destroy()
+    for (const { client, upstream } of connections) {
+      client.destroy()
+      upstream.destroy()
+    }
+  }
+  const limitAll = (bytes: number) => {
+    limit = bytes
+    for (const connection of connections) connection.left = bytes
   }
   return {
     port,
@@ -63,10 +151,49 @@ export async function openTcpProxy(targetUrl: string): Promise<TcpProxy> {
     swallowAnswers: () => {
       answers = false
     },
+    delay: (ms) => {
+      delayMs = ms
+    },
+    cutAfter: limitAll,
     cut,
     mend: () => {
       requests = true
       answers = true
+      delayMs = 0
+      limitAll(Number.POSITIVE_INFINITY)
+    },
+    loseAnswer: (text) =>
+      new Promise<void>((resolve) => {
+        watches.add({
+          text,
+          take(connection, bytes) {
+            connection.lost = resolve
+            connection.upstream.write(bytes)
+          },
+        })
+      }),
+    hold(text) {
+      const { promise: reached, resolve } = Promise.withResolvers<void>()
+      let release = () => undefined as void
+      const watch: Watch = {
+        text,
+        take(connection, bytes) {
+          connection.held = [bytes]
+          release = () => {
+            for (const kept of connection.held ?? []) forward(connection.upstream, kept)
+            connection.held = undefined
+          }
+          resolve()
+        },
+      }
+      watches.add(watch)
+      return {
+        reached,
+        release: () => {
+          watches.delete(watch)
+          release()
+        },
+      }
     },
     async close() {
       cut()

@@ -1,6 +1,7 @@
 import { defineConfig } from 'vitest/config'
 
 // unit: pure, beside the source. integration: one part on real servers. e2e: whole processes.
+// chaos: whole processes while faults are made, each scenario ending in the invariants.
 // compose: the system of docker-compose.yml.
 // The servers' addresses come from `packages/services` (see the `test` script).
 export default defineConfig({
@@ -35,6 +36,18 @@ export default defineConfig({
           testTimeout: 120_000,
           hookTimeout: 120_000,
           fileParallelism: false,
+        },
+      },
+      {
+        // Most of it waits: for leases, locks and servers to come back. So files and tests may run side by side.
+        extends: true,
+        test: {
+          name: 'chaos',
+          include: ['test/chaos/**/*.test.ts'],
+          testTimeout: 300_000,
+          hookTimeout: 120_000,
+          maxConcurrency: 12,
+          sequence: { groupOrder: 1 },
         },
       },
       {

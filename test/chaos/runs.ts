@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 /** A step of a follow-up's run, as `fixtures/follow-ups.ts` noted it. */
-export interface RunStep {
+interface RunStep {
   readonly step: 'start' | 'in complete' | 'after complete'
   readonly key: string
   readonly attempt: number

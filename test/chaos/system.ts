@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import type { Services } from '@sume-inbox/services'
 import { type EventSummary, findEvents } from '@sume-inbox/shared/ledger'
-import { jobId, openBoardQueue } from '@sume-inbox/shared/queues'
+import { jobId, openBoardQueue, workerConnection } from '@sume-inbox/shared/queues'
 import {
   openTestDatabase,
   readMetrics,
@@ -18,6 +18,8 @@ import { openRuns, type Runs } from './runs.ts'
 export interface System extends AsyncDisposable {
   readonly database: TestDatabase
   readonly queue: ReturnType<typeof openBoardQueue>['queue']
+  /** For what a queue has no word for. */
+  readonly redis: ReturnType<typeof workerConnection>
   readonly runs: Runs
   /** What its processes are given. */
   readonly env: Record<string, string>
@@ -43,6 +45,7 @@ export async function openSystem(
   const members: Member[] = []
   const onError = () => undefined
   const board = openBoardQueue({ redisUrl: on.redisUrl, prefix, onError })
+  const redis = workerConnection(on.redisUrl, onError)
   const env = {
     DATABASE_URL: database.url,
     REDIS_URL: on.redisUrl,
@@ -57,6 +60,7 @@ export async function openSystem(
   return {
     database,
     queue: board.queue,
+    redis,
     runs,
     env,
     members,
@@ -88,6 +92,7 @@ export async function openSystem(
     async [Symbol.asyncDispose]() {
       await Promise.all(members.map((member) => member[Symbol.asyncDispose]()))
       await board.close()
+      redis.disconnect()
       await database.drop()
     },
   }

@@ -15,7 +15,7 @@ interface Case {
   /** What the follow-up does. */
   readonly told: string
   /** Resolves when the worker is at the step. */
-  at(worker: Member, system: System, key: string): Promise<unknown>
+  at: (worker: Member, system: System, key: string) => Promise<unknown>
   /** How often the follow-up starts, and the attempts of the event, both runs together. */
   readonly runs: number
   readonly attempts: number

@@ -54,16 +54,21 @@ export function makeProcessor(deps: ProcessorDeps, settings: ProcessorSettings):
     const start = performance.now()
     const { event, attempts: attempt } = row
     events.emit('attempt:started', { dedupeKey, event, attempt, worker })
-    const { settled, completeCalled } = await run({ dedupeKey, token, attempt }, row)
+    const lease = { dedupeKey, token, attempt }
+    const { settled, completeCalled } = await run(lease, row)
     if (settled.outcome !== 'lost') {
       report(dedupeKey, row, settled, start)
       return verdictOf(settled)
     }
-    const verdict = await refused(dedupeKey, token)
-    // The answer to COMMIT was lost, and the COMMIT was not.
-    const done = completeCalled && verdict.verdict === 'completed'
-    report(dedupeKey, row, done ? { outcome: 'done' } : settled, start)
-    return verdict
+    const committed = completeCalled && (await isDoneBy(lease))
+    report(dedupeKey, row, committed ? { outcome: 'done' } : settled, start)
+    return refused(dedupeKey, token)
+  }
+
+  /** Whether only the answer to this attempt's COMMIT was lost: the event is done, and no attempt came after it. */
+  async function isDoneBy({ dedupeKey, token, attempt }: Lease): Promise<boolean> {
+    const standing = await readStanding(ledger, dedupeKey, token)
+    return standing?.state === 'done' && standing.attempts === attempt
   }
 
   async function claim(dedupeKey: string, token: Buffer): Promise<ClaimedEvent | null> {

@@ -21,7 +21,7 @@ function mysqlReader(): RequestReader {
   return {
     request(bytes) {
       if (bytes.length < STATEMENT_END) return ''
-      switch (bytes[COMMAND_AT]) {
+      switch (bytes.readUInt8(COMMAND_AT)) {
         case COM_QUERY:
           return bytes.toString('latin1', STATEMENT_AT)
         case COM_STMT_PREPARE:

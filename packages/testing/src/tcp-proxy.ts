@@ -32,7 +32,7 @@ export interface TcpProxy {
 }
 
 /** A request that is kept back. */
-export interface Hold {
+interface Hold {
   /** Resolves when the request has come. */
   readonly reached: Promise<void>
   /** Lets it through, with what came after it. */

@@ -6,6 +6,7 @@ export interface Standing {
   readonly state: 'claimed' | 'done' | 'dead'
   /** What is left of a lease by MySQL's clock, in milliseconds: a delay made of it needs no clock of ours. */
   readonly leaseLeftMs: number
+  readonly attempts: number
   readonly snoozes: number
   /** Whether `token` holds the event. */
   readonly held: boolean
@@ -20,11 +21,12 @@ export async function readStanding(
   const [row] = await rows<{
     state: Standing['state']
     left_ms: string | number | null
+    attempts: number
     snoozes: number
     held: number | null
   }>(
     db,
-    `SELECT state, GREATEST(0, TIMESTAMPDIFF(MICROSECOND, NOW(3), leased_until) DIV 1000) AS left_ms, snoozes, lease_token = ? AS held
+    `SELECT state, GREATEST(0, TIMESTAMPDIFF(MICROSECOND, NOW(3), leased_until) DIV 1000) AS left_ms, attempts, snoozes, lease_token = ? AS held
        FROM sume_events WHERE dedupe_key = ?`,
     [token, dedupeKey],
   )
@@ -32,6 +34,7 @@ export async function readStanding(
   return {
     state: row.state,
     leaseLeftMs: Number(row.left_ms ?? 0),
+    attempts: row.attempts,
     snoozes: row.snoozes,
     held: row.held === 1,
   }

@@ -47,6 +47,7 @@ export default defineConfig({
           testTimeout: 300_000,
           hookTimeout: 120_000,
           maxConcurrency: 12,
+          maxWorkers: 5,
           sequence: { groupOrder: 1 },
         },
       },

@@ -12,6 +12,8 @@ export interface Member {
   /** Its own ways to the servers. */
   readonly mysql: TcpProxy
   readonly redis: TcpProxy
+  /** Where it has a Sume to call. */
+  readonly sume: TcpProxy | undefined
   url(): string
   internalUrl(): string
   pid(): number
@@ -33,7 +35,14 @@ export async function startMember(
 ): Promise<Member> {
   const mysql = await openTcpProxy(env['DATABASE_URL'] ?? '')
   const redis = await openTcpProxy(env['REDIS_URL'] ?? '')
-  let settings = { ...env, DATABASE_URL: mysql.url, REDIS_URL: redis.url }
+  const sume =
+    env['SUME_API_URL'] === undefined ? undefined : await openTcpProxy(env['SUME_API_URL'])
+  let settings = {
+    ...env,
+    DATABASE_URL: mysql.url,
+    REDIS_URL: redis.url,
+    ...(sume === undefined ? {} : { SUME_API_URL: sume.url }),
+  }
   let process: AppProcess = await startApp(app, settings)
   // A receiver's address is what Sume knows of it.
   settings = { ...settings, ...(app === 'receiver' ? { PORT: new URL(process.url).port } : {}) }
@@ -41,6 +50,7 @@ export async function startMember(
     app,
     mysql,
     redis,
+    sume,
     url: () => process.url,
     internalUrl: () => process.internalUrl,
     pid: () => process.pid,
@@ -60,7 +70,7 @@ export async function startMember(
     thaw: () => void process.child.kill('SIGCONT'),
     async [Symbol.asyncDispose]() {
       await process[Symbol.asyncDispose]()
-      await Promise.all([mysql.close(), redis.close()])
+      await Promise.all([mysql.close(), redis.close(), sume?.close()])
     },
   }
 }

@@ -1,5 +1,5 @@
 import { claimEvent, settleDone, settleRetry } from '@sume-inbox/shared/ledger'
-import { jobId } from '@sume-inbox/shared/queues'
+import { jobId, type Restorer } from '@sume-inbox/shared/queues'
 import { makeEvents } from '@sume-inbox/shared/telemetry'
 import { type Job, UnrecoverableError, Worker } from 'bullmq'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -12,11 +12,11 @@ beforeEach(async () => {
 })
 afterEach(() => bench[Symbol.asyncDispose]())
 
-const sweep = async () => {
+const sweep = async (restorer: Pick<Restorer, 'restore'> = bench.restorer()) => {
   const events = makeEvents()
   const swept: { dedupeKey: string; lost: string }[] = []
   events.on('event:swept', (said) => swept.push(said))
-  const sweeper = makeSweeper({ ledger: bench.ledger, restorer: bench.restorer(), events }, 5000)
+  const sweeper = makeSweeper({ ledger: bench.ledger, restorer, events }, 5000)
   const report = await sweeper.runOnce(new AbortController().signal)
   return { report, swept }
 }
@@ -180,4 +180,23 @@ test('done, dead and not yet due events are not taken', async () => {
   await due(done)
   expect((await sweep()).report).toEqual({ due: 0, restored: 0 })
   expect(await bench.jobState(waits)).toBe('unknown')
+})
+
+test('an event that is settled while the sweeper looks for its job has lost nothing', async () => {
+  const keys = [await bench.record({ graceMs: 0 }), await bench.record({ graceMs: 0 })]
+  const restorer: Pick<Restorer, 'restore'> = {
+    restore: (events, stillWanted) =>
+      bench.restorer().restore(events, async (lost) => {
+        expect(lost.toSorted()).toEqual(keys.toSorted())
+        await bench.rows(
+          "UPDATE sume_events SET state = 'done', done_at = NOW(3) WHERE dedupe_key = ?",
+          [keys[0] ?? ''],
+        )
+        return (await stillWanted?.(lost)) ?? new Set(lost)
+      }),
+  }
+  const { report, swept } = await sweep(restorer)
+  expect(swept).toEqual([{ dedupeKey: keys[1], lost: 'missing' }])
+  expect(report).toEqual({ due: 2, restored: 1 })
+  expect(await bench.jobState(keys[0] ?? '')).toBe('unknown')
 })

@@ -1,4 +1,4 @@
-import { leaseDue } from '@sume-inbox/shared/ledger'
+import { leaseDue, stillClaimed } from '@sume-inbox/shared/ledger'
 import { type Lost, openRestorer } from '@sume-inbox/shared/queues'
 import { readEnv } from '@sume-inbox/shared/runtime'
 import { CommandError, EXIT } from '../cli.ts'
@@ -51,7 +51,14 @@ export const registerSweep: Register = (program, cli, done) => {
           do {
             const due = await leaseDue(ledger, BATCH, config.SWEEP_EVERY_MS)
             const events = due.map(({ dedupe_key: dedupeKey, status }) => ({ dedupeKey, status }))
-            const restored = await restorer.restore(events).catch((error: unknown) => {
+            let ofMysql: unknown
+            const still = (keys: readonly string[]) =>
+              stillClaimed(ledger, keys).catch((error: unknown) => {
+                ofMysql = error
+                throw error
+              })
+            const restored = await restorer.restore(events, still).catch((error: unknown) => {
+              if (error === ofMysql) throw error
               throw new CommandError(
                 `${redisTrouble(error, cli.env)}. Nothing is lost: what was due comes round again`,
               )

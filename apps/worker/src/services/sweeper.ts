@@ -1,11 +1,11 @@
-import { leaseDue, type Ledger } from '@sume-inbox/shared/ledger'
+import { leaseDue, type Ledger, stillClaimed } from '@sume-inbox/shared/ledger'
 import type { Restorer } from '@sume-inbox/shared/queues'
 import type { Service } from '@sume-inbox/shared/runtime'
 import type { Events } from '@sume-inbox/shared/telemetry'
 
 export interface SweeperDeps {
   readonly ledger: Ledger
-  readonly restorer: Restorer
+  readonly restorer: Pick<Restorer, 'restore'>
   readonly events: Events
 }
 
@@ -28,6 +28,7 @@ export const makeSweeper = (deps: SweeperDeps, everyMs: number): Service => ({
       // After the COMMIT: a slow Redis must not hold the rows' locks.
       const restored = await deps.restorer.restore(
         due.map((event) => ({ dedupeKey: event.dedupe_key, status: event.status })),
+        (keys) => stillClaimed(deps.ledger, keys),
       )
       for (const event of restored) deps.events.emit('event:swept', event)
       taken = due.length

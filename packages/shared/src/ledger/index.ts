@@ -40,3 +40,4 @@ export {
   settleRetry,
   settleSnooze,
 } from './settle-event.ts'
+export { stillClaimed } from './still-claimed.ts'

@@ -33,10 +33,15 @@ export interface Restorer {
    * Looks at the events' jobs in bulk, and leaves alone what waits, is delayed or runs. What is missing,
    * kept as failed or completed, or half there (a hash that no list knows) is removed and added anew.
    *
+   * @param stillWanted asked after the look, about the keys that seem lost: an event that was settled
+   *   meanwhile has no job any more, and has lost nothing. All, when it is not given.
    * @returns what was put back, and why.
    * @throws at the first failure of Redis; what was not reached is left for the next sweep.
    */
-  restore(events: readonly Enqueued[]): Promise<{ dedupeKey: string; lost: Lost }[]>
+  restore(
+    events: readonly Enqueued[],
+    stillWanted?: (dedupeKeys: readonly string[]) => Promise<ReadonlySet<string>>,
+  ): Promise<{ dedupeKey: string; lost: Lost }[]>
   /** How many jobs the queue holds. @throws when Redis cannot be asked. */
   count(): Promise<QueueCounts>
   close(): Promise<void>
@@ -59,8 +64,10 @@ export function openRestorer(options: RestorerOptions): Restorer {
   queue.on('error', options.onError)
 
   return {
-    async restore(events) {
-      const looked = await look(connection, queue, events)
+    async restore(events, stillWanted) {
+      const seen = await look(connection, queue, events)
+      const wanted = await stillWanted?.(seen.map(({ event }) => event.dedupeKey))
+      const looked = seen.filter(({ event }) => wanted?.has(event.dedupeKey) ?? true)
       const removed = await Promise.all(
         looked.map(async (found) => ({
           ...found,

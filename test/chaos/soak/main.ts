@@ -1,0 +1,89 @@
+import { randomInt } from 'node:crypto'
+import { Command, InvalidArgumentError, Option } from 'commander'
+import { soak, type SoakReport } from './soak.ts'
+
+const LEAST_EVERY_S = 1
+const MOST_SHOWN = 20
+
+const wholeNumber = (text: string): number => {
+  const number = Number(text)
+  if (!/^\d+$/u.test(text) || number < 1 || !Number.isSafeInteger(number))
+    throw new InvalidArgumentError('It must be a whole number from 1 on.')
+  return number
+}
+const seconds = (text: string): number => {
+  const number = Number(text)
+  if (!(number >= LEAST_EVERY_S && number <= 3600))
+    throw new InvalidArgumentError(`It must be a number from ${LEAST_EVERY_S} to 3600.`)
+  return number
+}
+const say = (line: string) => void process.stdout.write(`${line}\n`)
+
+interface Options {
+  events: number
+  seed: string
+  everySeconds: number
+  perSecond: number
+  source: 'webhooks' | 'intents'
+}
+
+const program = new Command('chaos')
+  .description(
+    'Sends events while receivers, workers, Redis and MySQL are killed, frozen and cut off in turn; then mends everything and checks that nothing was lost and nothing done twice. On servers of its own.',
+  )
+  .option('--events <n>', 'how many events, at least', wholeNumber, 2000)
+  .option(
+    '--seed <text>',
+    'decides which fault comes when; the same seed gives the same plan (default: a new one)',
+  )
+  .option('--every-seconds <n>', 'a fault so often', seconds, 5)
+  .option('--per-second <n>', 'events a second', wholeNumber, 50)
+  .addOption(
+    new Option('--source <name>', 'where events come from: webhooks, or paid submits to a sandbox')
+      .choices(['webhooks', 'intents'])
+      .default('webhooks'),
+  )
+  .addHelpText(
+    'after',
+    '\nCtrl-C ends the load, and checks what there is.\nExit code 0 when every promise was kept, 1 when not.',
+  )
+  .action(async (options: Options) => {
+    const stopping = new AbortController()
+    // Once: a second signal ends the process at once.
+    for (const signal of ['SIGINT', 'SIGTERM'] as const)
+      process.once(signal, () => stopping.abort())
+    const seed = options.seed ?? String(randomInt(2 ** 32))
+    say(`seed ${seed}`)
+    const report = await soak({
+      events: options.events,
+      seed,
+      everyMs: options.everySeconds * 1000,
+      perSecond: options.perSecond,
+      source: options.source,
+      signal: stopping.signal,
+      say,
+    })
+    for (const line of reportLines(report)) say(line)
+    process.exitCode = report.wrong.length === 0 ? 0 : 1
+  })
+
+function reportLines(report: SoakReport): string[] {
+  const inSeconds = (ms: number) => `${(ms / 1000).toFixed(1)} s`
+  const count = [...report.faults.values()].reduce((sum, times) => sum + times, 0)
+  const counts = (of: ReadonlyMap<string, number>) =>
+    [...of].map(([name, times]) => `  ${String(times).padStart(8)}  ${name}`)
+  return [
+    '',
+    `${report.events} events in ${inSeconds(report.loadMs)}, at rest ${inSeconds(report.drainMs)} later`,
+    ...counts(report.figures),
+    `${count} faults`,
+    ...counts(report.faults),
+    `slowest retry after a worker was killed: ${inSeconds(report.slowestRetryMs)}`,
+    report.wrong.length === 0
+      ? 'nothing lost, nothing doubled'
+      : `${report.wrong.length} promises broken:`,
+    ...report.wrong.slice(0, MOST_SHOWN).map((line) => `  ${line}`),
+  ]
+}
+
+await program.parseAsync()

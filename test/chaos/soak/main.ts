@@ -1,9 +1,9 @@
 import { randomInt } from 'node:crypto'
 import { Command, InvalidArgumentError, Option } from 'commander'
-import { soak, type SoakReport } from './soak.ts'
+import { reportLines } from './report.ts'
+import { soak } from './soak.ts'
 
 const LEAST_EVERY_S = 1
-const MOST_SHOWN = 20
 
 const wholeNumber = (text: string): number => {
   const number = Number(text)
@@ -66,24 +66,5 @@ const program = new Command('chaos')
     for (const line of reportLines(report)) say(line)
     process.exitCode = report.wrong.length === 0 ? 0 : 1
   })
-
-function reportLines(report: SoakReport): string[] {
-  const inSeconds = (ms: number) => `${(ms / 1000).toFixed(1)} s`
-  const count = [...report.faults.values()].reduce((sum, times) => sum + times, 0)
-  const counts = (of: ReadonlyMap<string, number>) =>
-    [...of].map(([name, times]) => `  ${String(times).padStart(8)}  ${name}`)
-  return [
-    '',
-    `${report.events} events in ${inSeconds(report.loadMs)}, at rest ${inSeconds(report.drainMs)} later`,
-    ...counts(report.figures),
-    `${count} faults`,
-    ...counts(report.faults),
-    `slowest retry after a worker was killed: ${inSeconds(report.slowestRetryMs)}`,
-    report.wrong.length === 0
-      ? 'nothing lost, nothing doubled'
-      : `${report.wrong.length} promises broken:`,
-    ...report.wrong.slice(0, MOST_SHOWN).map((line) => `  ${line}`),
-  ]
-}
 
 await program.parseAsync()

@@ -1,5 +1,5 @@
 import { openServices, type Services } from '@sume-inbox/services'
-import { deliver, jobBody, openTcpProxy, servers, waitFor } from '@sume-inbox/testing'
+import { deliver, jobBody, waitFor } from '@sume-inbox/testing'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openSystem } from './system.ts'
 
@@ -10,24 +10,6 @@ beforeAll(async () => {
   own = await openServices({ private: true })
 })
 afterAll(() => own.close())
-
-test('a receiver killed between commit and enqueue: the event is done within half a minute, without a redelivery', async () => {
-  const redis = await openTcpProxy(servers().redisUrl)
-  await using system = await openSystem()
-  const receiver = await system.start('receiver', { REDIS_URL: redis.url })
-  const first = jobBody()
-  expect((await deliver(receiver.url, first.body)).status).toBe(200)
-  redis.swallowRequests()
-  const { jobId, body } = jobBody()
-  const answer = deliver(receiver.url, body).catch(() => 'no answer')
-  await system.reached(jobId, 'claimed')
-  await receiver.stop('SIGKILL')
-  expect(await answer).toBe('no answer')
-  await redis.close()
-  await system.start('worker')
-  await system.reached(jobId, 'done', 30_000)
-  expect(system.runs(jobId)).toHaveLength(1)
-})
 
 test('MySQL stopped: 503 within 5 s and nothing accepted; the next delivery after its return is 200', async () => {
   await using system = await openSystem(own)

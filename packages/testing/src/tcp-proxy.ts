@@ -17,6 +17,8 @@ export interface TcpProxy {
   cutAfter(bytes: number): void
   /** Cuts every connection now; new ones are forwarded again. */
   cut(): void
+  /** New connections go to another server from now on, as when an address moves; those that are open stay. */
+  retarget(url: string): void
   /** Forwards again, at once and all of it. */
   mend(): void
   /**
@@ -58,7 +60,7 @@ interface Connection {
 
 /** Opens a proxy on a free loopback port before the server that `targetUrl` names. */
 export async function openTcpProxy(targetUrl: string): Promise<TcpProxy> {
-  const target = new URL(targetUrl)
+  let target = new URL(targetUrl)
   const connections = new Set<Connection>()
   const watches = new Set<Watch>()
   let requests = true
@@ -156,6 +158,9 @@ export async function openTcpProxy(targetUrl: string): Promise<TcpProxy> {
     },
     cutAfter: limitAll,
     cut,
+    retarget: (to) => {
+      target = new URL(to)
+    },
     mend: () => {
       requests = true
       answers = true

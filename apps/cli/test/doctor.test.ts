@@ -15,6 +15,8 @@ beforeAll(async () => {
     QUEUE_PREFIX: testPrefix(),
     SUME_WEBHOOK_SECRETS: 'whsec_cli_test_0123456789',
     FOLLOW_UPS: import.meta.filename,
+    SUME_API_KEY: 'cli test key, hush-hush',
+    SUME_WEBHOOK_URL: 'https://inbox.example/webhooks/sume',
   }
 })
 afterAll(() => database.drop())
@@ -26,6 +28,7 @@ test('servers and settings that can be used pass every check', async () => {
   for (const checked of [
     'the settings can be read',
     'FOLLOW_UPS is there',
+    'SUME_API_KEY and SUME_WEBHOOK_URL are set',
     'MySQL answers',
     'is supported',
     'READ COMMITTED',
@@ -114,6 +117,17 @@ test('each wrong setting is a line, without its value; the servers are checked a
   for (const { fix } of failed) expect(fix).toMatch(/\w/)
   expect(findings.map(({ what }) => what)).toContain('MySQL answers')
   expect(ran.stdout).not.toContain('too-short-x')
+})
+
+test.each([
+  ['SUME_API_KEY', 'workers neither submit intents nor ask Sume about them'],
+  ['SUME_WEBHOOK_URL', 'its end is found by asking'],
+] as const)('without %s it warns, and passes', async (name, consequence) => {
+  const { [name]: _, ...without } = env
+  const ran = await sume(['doctor'], without)
+  expect(ran.code).toBe(0)
+  expect(ran.stdout).toMatch(new RegExp(`^warn {2}${name} is not set: .*${consequence}`, 'm'))
+  expect(ran.stdout).not.toContain('hush-hush')
 })
 
 test('a body limit that the server cannot take fails', async () => {

@@ -3,7 +3,7 @@ import { resolve } from 'node:path'
 import { ConfigError, type Env, readEnv, text } from '@sume-inbox/shared/runtime'
 import { z } from 'zod'
 import { doctorSettings } from '../settings.ts'
-import { type Finding, fail, ok } from './finding.ts'
+import { type Finding, fail, ok, warn } from './finding.ts'
 
 export type Settings = Partial<z.infer<typeof doctorSettings>>
 
@@ -26,7 +26,7 @@ export async function checkSettings(
     }
   }
   if (findings.length === 0) findings.push(ok('the settings can be read'))
-  findings.push(await checkFollowUps(env, cwd))
+  findings.push(await checkFollowUps(env, cwd), judgePaying(settings))
   return { settings, findings }
 }
 
@@ -37,6 +37,21 @@ function settingProblem(problem: string): Finding {
     what,
     fix.length > 0 ? fix.join('; ') : 'correct it; .env.example names every setting',
   )
+}
+
+/** Without a key nothing is wrong with a receiver, but intents wait for ever. */
+function judgePaying({ SUME_API_KEY: key, SUME_WEBHOOK_URL: url }: Settings): Finding {
+  if (key === undefined || key === '')
+    return warn(
+      'SUME_API_KEY is not set: workers neither submit intents nor ask Sume about them',
+      'set the key of your Sume account, or leave it where nothing is submitted through this ledger',
+    )
+  if (url === undefined)
+    return warn(
+      'SUME_WEBHOOK_URL is not set: of a submit without a webhook_url of its own Sume tells nobody, and its end is found by asking',
+      "set the receiver's public address, for example https://inbox.example.com/webhooks/sume",
+    )
+  return ok('SUME_API_KEY and SUME_WEBHOOK_URL are set')
 }
 
 const followUpsSettings = z.object({

@@ -25,8 +25,9 @@ type Fault = Plannable<string> &
     | { readonly on: 'sume'; readonly make: Make<SandboxProcess> }
   )
 
+const AT_ONCE = [0, 0] as const
 const SHORT = [1000, 4000] as const
-/** Above the lease and below what sends a worker away for good. */
+/** Above the 30 s of a lease, and of the queue's lock. */
 const PAST_LEASE = [35_000, 50_000] as const
 
 const killed: Make<Member> = async (member, ms, scene) => {
@@ -41,13 +42,32 @@ const frozen: Make<Member> = async (member, ms) => {
   member.thaw()
 }
 /** Bytes are lost meanwhile, so the connections must not go on afterwards. */
-const swallowed = async (proxy: TcpProxy, side: 'requests' | 'answers', ms: number) => {
+async function swallow(proxy: TcpProxy | undefined, side: 'requests' | 'answers', ms: number) {
+  if (proxy === undefined) throw new Error('it has no such server')
   if (side === 'requests') proxy.swallowRequests()
   else proxy.swallowAnswers()
   await sleep(ms)
   proxy.cut()
   proxy.mend()
 }
+
+const SERVERS = { mysql: 'MySQL', redis: 'Redis', sume: 'Sume' }
+type Server = keyof typeof SERVERS
+/** What it sends to this server arrives nowhere. */
+const cutOff = (app: Member['app'], from: Server): Fault => ({
+  name: `${app} cut off from ${SERVERS[from]}`,
+  on: app,
+  ms: SHORT,
+  make: (member, ms) => swallow(member[from], 'requests', ms),
+})
+/** The server does what it is asked, and the asker does not learn it. */
+const answersLost = (app: Member['app'], from: Server): Fault => ({
+  name: `${SERVERS[from]}'s answers to a ${app} lost`,
+  on: app,
+  ms: SHORT,
+  make: (member, ms) => swallow(member[from], 'answers', ms),
+})
+
 const serverKilled: Make<OwnServers['mysql']> = async (server, ms) => {
   await server.kill()
   await sleep(ms)
@@ -67,58 +87,23 @@ const serverFrozen: Make<OwnServers['mysql']> = async (server, ms) => {
 const FAULTS: readonly Fault[] = [
   { name: 'receiver killed', on: 'receiver', ms: SHORT, make: killed },
   { name: 'receiver frozen', on: 'receiver', ms: SHORT, make: frozen },
-  {
-    name: 'receiver cut off from MySQL',
-    on: 'receiver',
-    ms: SHORT,
-    make: (receiver, ms) => swallowed(receiver.mysql, 'requests', ms),
-  },
-  {
-    name: "MySQL's answers to a receiver lost",
-    on: 'receiver',
-    ms: SHORT,
-    make: (receiver, ms) => swallowed(receiver.mysql, 'answers', ms),
-  },
-  {
-    name: 'receiver cut off from Redis',
-    on: 'receiver',
-    ms: SHORT,
-    make: (receiver, ms) => swallowed(receiver.redis, 'requests', ms),
-  },
+  cutOff('receiver', 'mysql'),
+  cutOff('receiver', 'redis'),
+  answersLost('receiver', 'mysql'),
   { name: 'worker killed', on: 'worker', ms: SHORT, make: killed },
   { name: 'worker frozen', on: 'worker', ms: SHORT, make: frozen },
   { name: 'worker frozen past its leases', on: 'worker', ms: PAST_LEASE, make: frozen },
-  {
-    name: 'worker cut off from MySQL',
-    on: 'worker',
-    ms: SHORT,
-    make: (worker, ms) => swallowed(worker.mysql, 'requests', ms),
-  },
-  {
-    name: "MySQL's answers to a worker lost",
-    on: 'worker',
-    ms: SHORT,
-    make: (worker, ms) => swallowed(worker.mysql, 'answers', ms),
-  },
-  {
-    name: 'worker cut off from Redis',
-    on: 'worker',
-    ms: SHORT,
-    make: (worker, ms) => swallowed(worker.redis, 'requests', ms),
-  },
-  {
-    name: "Redis's answers to a worker lost",
-    on: 'worker',
-    ms: SHORT,
-    make: (worker, ms) => swallowed(worker.redis, 'answers', ms),
-  },
+  cutOff('worker', 'mysql'),
+  cutOff('worker', 'redis'),
+  answersLost('worker', 'mysql'),
+  answersLost('worker', 'redis'),
   { name: 'Redis killed', on: 'redis', ms: SHORT, make: serverKilled },
   { name: 'Redis stopped', on: 'redis', ms: SHORT, make: serverStopped },
   { name: 'Redis frozen', on: 'redis', ms: SHORT, make: serverFrozen },
   {
     name: 'Redis emptied',
     on: 'redis',
-    ms: [0, 0],
+    ms: AT_ONCE,
     make: (_server, _ms, { system }) => system.redis.flushall(),
   },
   { name: 'MySQL killed', on: 'mysql', ms: SHORT, make: serverKilled },
@@ -128,32 +113,18 @@ const FAULTS: readonly Fault[] = [
 
 /** What can befall the calls to Sume. */
 const SUME_FAULTS: readonly Fault[] = [
-  {
-    name: 'worker cut off from Sume',
-    on: 'worker',
-    ms: SHORT,
-    make: async (worker, ms) => {
-      if (worker.sume !== undefined) await swallowed(worker.sume, 'requests', ms)
-    },
-  },
-  {
-    name: "Sume's answers to a worker lost",
-    on: 'worker',
-    ms: SHORT,
-    make: async (worker, ms) => {
-      if (worker.sume !== undefined) await swallowed(worker.sume, 'answers', ms)
-    },
-  },
+  cutOff('worker', 'sume'),
+  answersLost('worker', 'sume'),
   {
     name: 'Sume does the work and cuts the connection',
     on: 'sume',
-    ms: [0, 0],
+    ms: AT_ONCE,
     make: (sandbox) => sandbox.fault({ method: 'POST', times: 5, do: 'cut' }),
   },
   {
     name: 'Sume answers 503',
     on: 'sume',
-    ms: [0, 0],
+    ms: AT_ONCE,
     make: (sandbox) => sandbox.fault({ times: 10, do: 'status', status: 503 }),
   },
 ]

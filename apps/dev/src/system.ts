@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { createWriteStream, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { pid } from 'node:process'
 import { type Services, tieProcesses } from '@sume-inbox/services'
 import { type AppProcess, startApp } from '@sume-inbox/testing'
 
@@ -82,7 +83,7 @@ export async function startSystem(
     const console = await start('console', 'console', settings)
     writeFileSync(
       ENV_FILE,
-      Object.entries(settings)
+      Object.entries({ ...settings, DEV_PID: String(pid) })
         .map(([k, v]) => `${k}='${v}'\n`)
         .join(''),
       { mode: 0o600 },

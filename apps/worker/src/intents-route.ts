@@ -1,5 +1,5 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
-import { IntentProblem, reserve, type SubmitRequest } from '@sume-inbox/shared/intents'
+import { IntentProblem, readJson, reserve, type SubmitRequest } from '@sume-inbox/shared/intents'
 import { isUnavailable, type Ledger, LedgerError, readIntent } from '@sume-inbox/shared/ledger'
 import { errorText } from '@sume-inbox/shared/runtime'
 import type { Logger } from '@sume-inbox/shared/telemetry'
@@ -46,9 +46,8 @@ export async function intentsRoute(
       )
   })
   app.post('/intents', async (request, reply) => {
-    const wanted = parse(request.body)
-    if (wanted === null) return problem(reply, 400, 'expected a JSON object: key, path, body')
     try {
+      const wanted = readSubmit(request.body)
       const isNew = await reserve(ledger, wanted, { webhookUrl })
       const intent = await readIntent(ledger, wanted.key)
       return await reply.code(isNew ? 201 : 200).send({
@@ -78,17 +77,23 @@ const problem = (reply: FastifyReply, status: number, error: string) =>
 /** Hashed first, so that the comparison takes the same time whatever was sent. */
 function isToken(header: string | undefined, token: string): boolean {
   const digest = (text: string) => createHash('sha256').update(text).digest()
-  return timingSafeEqual(digest(header ?? ''), digest(`Bearer ${token}`))
+  return timingSafeEqual(
+    digest((header ?? '').replace(/^bearer +/i, 'Bearer ')),
+    digest(`Bearer ${token}`),
+  )
 }
 
-/** Its fields are looked at by `reserve`. */
-function parse(body: unknown): SubmitRequest | null {
-  try {
-    const value: unknown = JSON.parse(Buffer.isBuffer(body) ? body.toString('utf8') : '')
-    return typeof value === 'object' && value !== null && !Array.isArray(value)
-      ? (value as SubmitRequest)
-      : null
-  } catch {
-    return null
-  }
+const FIELDS = ['key', 'path', 'body', 'kind']
+
+/** What its fields hold is looked at by `reserve`. @throws IntentProblem */
+function readSubmit(body: unknown): SubmitRequest {
+  const value = readJson(Buffer.isBuffer(body) ? body : Buffer.alloc(0))
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw new IntentProblem([`expected a JSON object: ${FIELDS.join(', ')}`])
+  const odd = Object.keys(value).filter((field) => !FIELDS.includes(field))
+  if (odd.length > 0)
+    throw new IntentProblem([
+      `unknown field ${odd.slice(0, 5).join(', ')}; expected ${FIELDS.join(', ')} (what Sume is to make goes into body)`,
+    ])
+  return value as SubmitRequest
 }

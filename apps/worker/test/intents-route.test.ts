@@ -38,7 +38,7 @@ async function post(
       'content-type': 'application/json',
       ...options.headers,
     },
-    body: typeof body === 'string' ? body : JSON.stringify(body),
+    body: typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body),
   })
   return {
     status: response.status,
@@ -90,8 +90,11 @@ test.each([
 })
 
 test.each([
-  ['no JSON', '{', 'expected a JSON object'],
-  ['nothing', '', 'expected a JSON object'],
+  ['no JSON', '{', 'that is no JSON'],
+  ['nothing', '', 'that is no JSON'],
+  ['not UTF-8', Buffer.from([0x7b, 0xe9, 0x7d]), 'not UTF-8'],
+  ['deep', `{"body":${'['.repeat(5000)}${']'.repeat(5000)}}`, 'deeper than 100 levels'],
+  ['an unknown field', { ...intent(), webhook_url: 'https://x/' }, 'unknown field webhook_url'],
   ['a list', '[]', 'expected a JSON object'],
   ['no key', { ...intent(), key: undefined }, 'key: 1 to 255'],
   ['a number for a key', { ...intent(), key: 7 }, 'key: 1 to 255'],
@@ -101,6 +104,21 @@ test.each([
   const { status, answer } = await post(body)
   expect(status).toBe(400)
   expect(answer['error']).toContain(says)
+})
+
+test('a number that JavaScript cannot hold is sent as it came, and letters in ASCII', async () => {
+  const { key, path } = intent()
+  const text = `{"key":"${key}","path":"${path}","body":{"mode":"poll","seed":12345678901234567890,"prompt":"é😀"}}`
+  expect((await post(text)).status).toBe(201)
+  expect(await readIntentBody(bench.ledger, key)).toBe(
+    '{"mode":"poll","seed":12345678901234567890,"prompt":"\\u00e9\\ud83d\\ude00"}',
+  )
+  expect((await post(text)).status).toBe(200)
+})
+
+test('the scheme of the token may be written in lower case', async () => {
+  const { status } = await post(intent(), { headers: { authorization: `bearer ${TOKEN}` } })
+  expect(status).toBe(201)
 })
 
 test('any content type will do; a body over the limit is 413', async () => {

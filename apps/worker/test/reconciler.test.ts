@@ -268,6 +268,23 @@ test('a completed job whose result is not there yet is asked about again', async
   await expect.poll(told).toEqual(['open', 'first'])
 })
 
+test('a completed job whose result stays away is not lost at the horizon: its follow-up learns that it has ended', async () => {
+  const submitter = await startWorker({ RECONCILE_AFTER_MS: '3600000' })
+  const key = await submit(job())
+  const id = await submitted(key)
+  await submitter.stop()
+  await sandbox.fault({ path: `/v1/jobs/${id}/result`, times: 1000, do: 'status', status: 404 })
+  await bench.ledger.query('UPDATE sume_intents SET due_at = NOW(3)')
+  const worker = await startWorker({ RECONCILE_HORIZON_MS: '2000' })
+  await settled(key)
+  await waitFor('the follow-up', () => worker.got.length === 1)
+  expect(worker.got[0]).toMatchObject({
+    sumeId: id,
+    event: 'job.completed',
+    payload: { result: {} },
+  })
+})
+
 test('a job that was submitted elsewhere and adopted reaches its follow-up', async () => {
   const answer = await fetch(`${sandbox.url}/v1/image-router/generate`, {
     method: 'POST',

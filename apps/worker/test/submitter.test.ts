@@ -154,6 +154,35 @@ test.each([
   },
 )
 
+test('paid, the answer lost, then 401: open until the key is mended, and then the same job', async () => {
+  await sandbox.fault({ path: '/v1/image-router', times: 1, do: 'cut' })
+  await sandbox.fault({ path: '/v1/image-router', times: 1, do: 'status', status: 401 })
+  const key = await reserved()
+  await bench.startWorker({}, { ...settings(), BACKOFF_MS: '50' })
+  const row = await reached(key, 'submitted')
+  expect(row.attempts).toBe(3)
+  expect(await paidFor(key)).toMatchObject([{ id: row.sume_id }])
+})
+
+test.each([
+  ['a run', '/v1/formats/f_1/runs', 'run'],
+  ['a job', '/v1/image-router/generate', 'job'],
+] as const)(
+  '%s that was written down as the other kind is what its receipt says',
+  async (_, path, kind) => {
+    const key = randomUUID()
+    const body = JSON.stringify(intent().body)
+    await bench.ledger.query(
+      'INSERT INTO sume_intents (idempotency_key, path, body, kind) VALUES (?)',
+      [[key, path, body, kind === 'run' ? 'job' : 'run']],
+    )
+    await bench.startWorker({}, settings())
+    const row = await reached(key, 'submitted')
+    expect(row.kind).toBe(kind)
+    expect(await paidFor(key)).toMatchObject([{ id: row.sume_id, kind }])
+  },
+)
+
 test('the key used with another body by another program: conflict, not repeated', async () => {
   const key = await reserved()
   const sent = await fetch(`${sandbox.url}/v1/image-router/generate`, {

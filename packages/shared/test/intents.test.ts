@@ -121,7 +121,10 @@ test('SUME_WEBHOOK_URL changed between two tries: the same intent, with the byte
 
 test('what cannot be an intent is refused before any statement', async () => {
   const nobody = { execute: () => expect.unreachable() } as unknown as Db
-  expect(() => reserve(nobody, { ...newIntent(), key: '' }, { webhookUrl })).toThrow(IntentProblem)
+  // Not thrown at once: a promise's `catch` is where it is looked for.
+  await expect(reserve(nobody, { ...newIntent(), key: '' }, { webhookUrl })).rejects.toThrow(
+    IntentProblem,
+  )
   await expect(attach(nobody, 'k', 'two words')).rejects.toThrow(IntentProblem)
 })
 
@@ -147,6 +150,39 @@ test('reserve and attach are part of the caller’s own transaction, also on the
   } finally {
     await connection.end()
   }
+})
+
+test.each([
+  ['another character set', { charset: 'latin1' }],
+  ['another one', { charset: 'cp1251_general_ci' }],
+  ['the narrow UTF-8', { charset: 'utf8' }],
+  ['rows as arrays', { rowsAsArray: true }],
+  ['nested tables', { nestTables: true }],
+  ['bytes for values', { typeCast: false }],
+])('on a connection of a caller’s with %s the bytes are the same', async (_, options) => {
+  const connection = await mysql.createConnection({ uri: db.url, ...options })
+  try {
+    const intent = { ...newIntent(), body: { model: 'm', prompt: '日本語 😀 é' } }
+    expect(await reserve(connection, intent, { webhookUrl })).toBe(true)
+    expect(await reserve(connection, intent, { webhookUrl })).toBe(false)
+    expect(await reserve(db.ledger, intent, { webhookUrl })).toBe(false)
+    const stored = JSON.parse((await readIntentBody(db.ledger, intent.key)) ?? '') as object
+    expect(stored).toMatchObject(intent.body)
+  } finally {
+    await connection.end()
+  }
+})
+
+test('an id that a person had adopted is its own intent’s as soon as that one learns it', async () => {
+  const key = await reserved()
+  const adopted = { key: 'adopted:job_fast', kind: 'job', sumeId: 'job_fast' } as const
+  await adoptIntent(db.ledger, { ...adopted, pollAfterMs: 0 })
+  await attach(db.ledger, key, 'job_fast')
+  expect(await readIntent(db.ledger, key)).toMatchObject({
+    sume_id: 'job_fast',
+    state: 'submitted',
+  })
+  expect(await readIntent(db.ledger, adopted.key)).toBeNull()
 })
 
 test('attach gives an intent its one id; the same again is fine, another is refused', async () => {
@@ -257,7 +293,11 @@ test('an INSERT in plain SQL is an intent, and its hash is of the body’s UTF-8
 
 test.each([
   ['an empty key', ['', '/x', '{}', 'job']],
+  ['a key with a space', [' k', '/x', '{}', 'job']],
+  ['a key with a line end', ['k\n', '/x', '{}', 'job']],
   ['a path without its slash', ['k', 'x', '{}', 'job']],
+  ['a path to another host', ['k', '//evil.example.com/x', '{}', 'job']],
+  ['a path with a space', ['k', '/a b', '{}', 'job']],
   ['another kind', ['k', '/x', '{}', 'film']],
 ])('%s is refused by the table', async (_, values) => {
   await expect(

@@ -65,6 +65,7 @@ test('a claim counts the attempt, leases the event and moves its due time to the
   expect(await readStanding(db.ledger, key, a.token)).toEqual({
     state: 'claimed',
     leaseLeftMs: about(30_000),
+    attempts: 1,
     snoozes: 0,
     held: true,
   })

@@ -48,11 +48,14 @@ const failed = (call: Promise<unknown>): Promise<SumeError> =>
 
 test('submit, and the same again: one job, and the second answer says so', async () => {
   const first = await client().submit(image('k1'))
-  expect(first).toEqual({ sumeId: expect.stringMatching(/^job_/), hit: false })
+  expect(first).toEqual({ sumeId: expect.stringMatching(/^job_/), kind: 'job', hit: false })
   expect(await client({ auth: 'x-api-key' }).submit(image('k1'))).toEqual({ ...first, hit: true })
   const firstRun = await client().submit(run('k2'))
-  expect(firstRun).toEqual({ sumeId: expect.stringMatching(/^run_/), hit: false })
+  expect(firstRun).toEqual({ sumeId: expect.stringMatching(/^run_/), kind: 'run', hit: false })
   expect(await client().submit(run('k2'))).toEqual({ ...firstRun, hit: true })
+  // The receipt says what it is of, whatever was expected.
+  expect(await client().submit({ ...run('k2'), kind: 'job' })).toEqual({ ...firstRun, hit: true })
+  expect(await client().submit({ ...image('k1'), kind: 'run' })).toEqual({ ...first, hit: true })
 })
 
 test('a job from its status to its result, in the shape of the sandbox', async () => {

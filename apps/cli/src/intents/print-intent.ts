@@ -9,7 +9,7 @@ const MEANS: Readonly<Record<IntentState, string>> = {
   submitted: 'Sume has it; its event is awaited',
   settled: 'its event is in the ledger',
   conflict: 'Sume knows the key with another body; a person must look',
-  rejected: 'Sume refused it and made no job; sume intents retry sends it again',
+  rejected: 'Sume refused it; sume intents retry sends it again, with the same key and bytes',
   lost: 'no outcome within the horizon; a person must look',
 }
 

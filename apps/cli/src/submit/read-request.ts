@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { buffer } from 'node:stream/consumers'
-import { deriveKey, type SubmitRequest } from '@sume-inbox/shared/intents'
+import { deriveKey, IntentProblem, readJson, type SubmitRequest } from '@sume-inbox/shared/intents'
 import { type Cli, CommandError } from '../cli.ts'
 
 export interface SubmitOptions {
@@ -32,7 +32,8 @@ export async function readRequest(
       `${file}: unknown field ${odd.join(', ')}; expected ${FIELDS.join(', ')} (what Sume is to make goes into body)`,
     )
   const { path = given['path'], kind = given['kind'] } = options
-  const body = options.body === undefined ? given['body'] : parse(options.body, '--body')
+  const body =
+    options.body === undefined ? given['body'] : parse(Buffer.from(options.body), '--body')
   if (path === undefined || body === undefined)
     throw new CommandError('expected a file, or --path and --body')
   const key = options.key ?? given['key'] ?? deriveKey('cli', JSON.stringify([path, body]))
@@ -47,17 +48,17 @@ async function readGiven(cli: Cli, file: string): Promise<Record<string, unknown
       : await readFile(resolve(cli.cwd, file)).catch((error: NodeJS.ErrnoException) => {
           throw new CommandError(`${file} cannot be read (${error.code})`)
         })
-  const value = parse(bytes.toString('utf8'), file)
+  const value = parse(bytes, file)
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw new CommandError(`${file}: expected a JSON object with ${FIELDS.join(', ')}`)
   return value as Record<string, unknown>
 }
 
-/** The parser's own message quotes the text, and the text is a prompt. */
-function parse(text: string, where: string): unknown {
+function parse(bytes: Buffer, where: string): unknown {
   try {
-    return JSON.parse(text)
-  } catch {
-    throw new CommandError(`${where}: that is no JSON`)
+    return readJson(bytes)
+  } catch (error) {
+    if (!(error instanceof IntentProblem)) throw error
+    throw new CommandError(`${where}: ${error.problems.join('; ')}`)
   }
 }

@@ -1,6 +1,7 @@
 export { deriveKey } from './derive-key.ts'
 export { judgePoll, type PollRules, type PollVerdict } from './poll-verdict.ts'
 export { IntentProblem, isSumeId, prepareIntent, type SubmitRequest } from './prepare-intent.ts'
+export { readJson } from './read-json.ts'
 export {
   type ReconcileDeps,
   reconcileDue,

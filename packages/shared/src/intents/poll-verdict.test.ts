@@ -70,6 +70,14 @@ test('past the horizon an open one is lost, by Sume’s last word', () => {
   })
 })
 
+test('a completed job whose result cannot be had is asked about again, and past the horizon it has ended all the same', () => {
+  const ask = (withoutResult: ReturnType<typeof refused>, ageMs = 0) =>
+    judgePoll({ kind: 'job', polls: 0, ageMs, answer: says('completed'), withoutResult }, rules)
+  expect(ask(refused(404))).toEqual({ what: 'open', delayMs: 120_000, error: 'GET /v1/x: 404' })
+  expect(ask(refused(404), rules.horizonMs)).toEqual({ what: 'ended' })
+  expect(ask(refused(503), rules.horizonMs)).toMatchObject({ what: 'away' })
+})
+
 test.each([301, 401, 403, 408, 429, 500, 503])(
   '%i says nothing about the job: the round ends, and nothing is lost by it',
   (status) => {

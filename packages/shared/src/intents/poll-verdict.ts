@@ -10,6 +10,8 @@ export interface Asked {
   readonly ageMs: number
   /** What Sume said, or why it said nothing. */
   readonly answer: SumeStatus | SumeError
+  /** It has ended, and why its result could not be had. */
+  readonly withoutResult?: SumeError | undefined
 }
 
 export interface PollRules {
@@ -41,17 +43,21 @@ const AWAY_MS = 10_000
  * shorter than Sume recommends, and follows from the row alone, so it survives restarts.
  */
 export function judgePoll(asked: Asked, rules: PollRules): PollVerdict {
-  const { kind, ageMs, answer } = asked
+  const { kind, ageMs, answer, withoutResult } = asked
   const tooLate = ageMs >= rules.horizonMs
-  if (answer instanceof SumeError) {
-    const error = answer.message
-    if (isAway(answer)) {
-      const delayMs = Math.min(Math.max(answer.retryAfterMs ?? 0, AWAY_MS), LONGEST_MS)
+  const failure = answer instanceof SumeError ? answer : withoutResult
+  if (failure !== undefined) {
+    const error = failure.message
+    if (isAway(failure)) {
+      const delayMs = Math.min(Math.max(failure.retryAfterMs ?? 0, AWAY_MS), LONGEST_MS)
       return { what: 'away', delayMs, error }
     }
-    if (tooLate) return { what: 'lost', error: `no outcome within the horizon; ${error}` }
-    return { what: 'open', delayMs: intervalMs(asked, rules, SHORTEST_MS), error }
+    if (!tooLate) return { what: 'open', delayMs: intervalMs(asked, rules, SHORTEST_MS), error }
+    // That it is completed is known; the follow-up learns it, although with an empty result.
+    if (failure === withoutResult) return { what: 'ended' }
+    return { what: 'lost', error: `no outcome within the horizon; ${error}` }
   }
+  if (answer instanceof SumeError) throw answer
   if (hasEnded(kind, answer)) return { what: 'ended' }
   const said = `Sume says ${answer.status}`
   if (tooLate) return { what: 'lost', error: `no outcome within the horizon; ${said}` }

@@ -34,6 +34,7 @@ test('a Format’s path makes a run, every other one a job, unless it is said', 
   expect(kind('/v1/formats/f_1/runs')).toBe('run')
   expect(kind('/v1/models/sume/avatar/v1.0/runs')).toBe('job')
   expect(kind('/v2/new/things', 'run')).toBe('run')
+  expect(kind('/v1/formats/f_1/runs?x=1')).toBe('run')
 })
 
 test('every problem is named at once', () => {
@@ -60,6 +61,46 @@ test.each([
   ['a body that is null', { ...request, body: null }],
 ])('%s is refused', (_, wrong) => {
   expect(() => prepareIntent(wrong as never, URL)).toThrow(IntentProblem)
+})
+
+test.each([
+  [
+    'a cycle',
+    Object.assign(
+      {},
+      {
+        get self() {
+          return this
+        },
+      },
+    ),
+  ],
+  ['a BigInt', { seed: 1n }],
+  ['a date', new Date()],
+  ['a map', new Map([['model', 'm']])],
+  ['more than 100 levels', { a: JSON.parse('['.repeat(100) + ']'.repeat(100)) as unknown }],
+  ['over 8 MiB', { prompt: 'x'.repeat(8 * 1024 * 1024) }],
+])('a body that has %s is refused', (_, body) => {
+  expect(() => prepareIntent({ ...request, body: body as never }, URL)).toThrow(IntentProblem)
+})
+
+test('what is undefined is not said, and an empty setting is none', () => {
+  const body = (given: object, url = URL) =>
+    JSON.parse(prepareIntent({ ...request, body: given as never }, url).body) as unknown
+  expect(body({ model: 'm', mode: undefined })).toEqual({
+    model: 'm',
+    mode: 'webhook',
+    webhook_url: URL,
+  })
+  expect(body({ webhook_url: undefined })).toEqual({ mode: 'webhook', webhook_url: URL })
+  expect(() => body({ model: 'm' }, '')).toThrow('set SUME_WEBHOOK_URL')
+})
+
+test('the bytes are ASCII, and mean the same', () => {
+  const body = { model: 'm', mode: 'poll', prompt: 'é 日本語 😀 \u2028 \ud800' }
+  const { body: text } = prepareIntent({ ...request, body }, URL)
+  expect(text).toMatch(/^[\x20-\x7e]+$/)
+  expect(JSON.parse(text)).toEqual(body)
 })
 
 test('without a webhook_url anywhere nobody would be told: refused', () => {

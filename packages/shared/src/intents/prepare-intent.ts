@@ -1,5 +1,6 @@
-import { isUsableId, type Kind } from '../envelope/index.ts'
+import { isTooDeep, isUsableId, type Kind } from '../envelope/index.ts'
 import type { NewIntent } from '../ledger/index.ts'
+import { toError } from '../runtime/index.ts'
 
 /** A paid submit as an application asks for it. */
 export interface SubmitRequest {
@@ -31,8 +32,33 @@ export class IntentProblem extends Error {
 const KEY = /^[\x21-\x7e]{1,255}$/
 const PATH = /^\/(?!\/)[\x21-\x7e]{0,254}$/
 /** A Format's run is submitted there; everything else makes a job. */
-const RUN_PATH = /^\/v1\/formats\/[^/]+\/runs$/
+const RUN_PATH = /^\/v1\/formats\/[^/?]+\/runs(?:\?|$)/
 const MODE = 'webhook'
+/** Below the largest packet that any supported server takes by default. */
+const MAX_BODY_BYTES = 8 * 1024 * 1024
+
+/**
+ * A body as it will be sent. In ASCII only: it means the same to every JSON reader, and a caller's connection, whatever
+ * its character set, cannot change a letter of what is paid for.
+ *
+ * @returns a string of what is wrong, instead, when it is no JSON.
+ */
+function write(body: object): { text: string } | string {
+  let text: string | undefined
+  try {
+    text = JSON.stringify(body)
+  } catch (error) {
+    // A cycle, a BigInt, more levels than the stack has.
+    return `body: cannot be written as JSON (${toError(error).name})`
+  }
+  if (text === undefined || !text.startsWith('{')) return 'body: a JSON object'
+  if (isTooDeep(text)) return 'body: deeper than 100 levels'
+  const ascii = text.replaceAll(
+    /[^\x20-\x7e]/g,
+    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
+  return ascii.length > MAX_BODY_BYTES ? 'body: over 8 MiB' : { text: ascii }
+}
 
 /**
  * The intent that a request becomes: its bytes are fixed here, for every try.
@@ -47,30 +73,42 @@ export function prepareIntent(request: SubmitRequest, webhookUrl: string | undef
     problems.push('key: 1 to 255 printable ASCII characters without spaces')
   if (typeof path !== 'string' || !PATH.test(path))
     problems.push("path: Sume's path from its first slash, 255 printable ASCII characters at most")
-  const isObject = typeof body === 'object' && body !== null && !Array.isArray(body)
+  const isObject = isPlainObject(body)
   if (!isObject) problems.push('body: a JSON object')
   if (request.kind !== undefined && request.kind !== 'job' && request.kind !== 'run')
     problems.push('kind: job or run')
-  if (isObject && saysNoWebhook(body) && webhookUrl === undefined)
+  if (isObject && saysNoWebhook(body) && !webhookUrl)
     problems.push('body: without webhook_url; give it one, or set SUME_WEBHOOK_URL')
-  if (problems.length > 0) throw new IntentProblem(problems)
+  const written = isObject ? write(withWebhook(body, webhookUrl)) : ''
+  if (typeof written === 'string' && written !== '') problems.push(written)
+  if (problems.length > 0 || typeof written === 'string') throw new IntentProblem(problems)
   return {
     key,
     path,
-    body: JSON.stringify(withWebhook(body, webhookUrl)),
+    body: written.text,
     kind: request.kind ?? (RUN_PATH.test(path) ? 'run' : 'job'),
   }
 }
 
-const saysNoWebhook = (body: object): boolean => !('webhook_url' in body) && !('mode' in body)
+/** A `Date`, a `Map` or a number's own text would be written as something that nobody meant. */
+const isPlainObject = (value: unknown): value is Body =>
+  typeof value === 'object' &&
+  value !== null &&
+  !(JSON as unknown as { isRawJSON(value: object): boolean }).isRawJSON(value) &&
+  [Object.prototype, null].includes(Object.getPrototypeOf(value) as object | null)
+
+type Body = Readonly<Record<string, unknown>>
+
+/** What JSON leaves out is not said. */
+const says = (body: Body, field: string): boolean => body[field] !== undefined
+const saysNoWebhook = (body: Body): boolean => !says(body, 'webhook_url') && !says(body, 'mode')
 
 /** Only where the body says nothing about it: one that has a `mode` of its own means it. */
-const withWebhook = (
-  body: Readonly<Record<string, unknown>>,
-  webhookUrl: string | undefined,
-): object => {
-  if ('webhook_url' in body) return 'mode' in body ? body : { ...body, mode: MODE }
-  return 'mode' in body ? body : { ...body, mode: MODE, webhook_url: webhookUrl }
+const withWebhook = (body: Body, webhookUrl: string | undefined): Body => {
+  if (says(body, 'mode')) return body
+  return says(body, 'webhook_url')
+    ? { ...body, mode: MODE }
+    : { ...body, mode: MODE, webhook_url: webhookUrl }
 }
 
 /**
@@ -86,7 +124,8 @@ export function isSameSubmit(request: SubmitRequest, stored: string): boolean {
     return false
   }
   const url = (before as { webhook_url?: unknown } | null)?.webhook_url
-  return typeof url === 'string' && JSON.stringify(withWebhook(request.body, url)) === stored
+  const written = typeof url === 'string' ? write(withWebhook(request.body, url)) : ''
+  return typeof written !== 'string' && written.text === stored
 }
 
 /** Whether Sume could have given this id. */

@@ -127,8 +127,8 @@ async function reconcileOne(
   const { ledger } = deps
   const { idempotency_key: key, kind, sume_id: sumeId, polls, age_ms: ageMs } = intent
   const about = { key, kind, sumeId }
-  const { answer, result } = await ask(deps, intent)
-  const verdict = judgePoll({ kind, polls, ageMs, answer }, rules)
+  const { answer, result, withoutResult } = await ask(deps, intent)
+  const verdict = judgePoll({ kind, polls, ageMs, answer, withoutResult }, rules)
   switch (verdict.what) {
     case 'open':
     case 'away': {
@@ -154,17 +154,30 @@ async function reconcileOne(
   }
 }
 
+interface Answer {
+  readonly answer: SumeStatus | SumeError
+  readonly result: Record<string, unknown> | null
+  readonly withoutResult?: SumeError
+}
+
 /** One poll: the status, and a completed job's result, so that the follow-up sees what a webhook would have brought. */
 async function ask(
   { client }: ReconcileDeps,
   { kind, sume_id: id }: UnsettledIntent,
-): Promise<{ answer: SumeStatus | SumeError; result: Record<string, unknown> | null }> {
-  try {
-    const status = kind === 'job' ? await client.jobStatus(id) : await client.runStatus(id)
-    const fetches = kind === 'job' && hasEnded(kind, status) && hasResult(status)
-    return { answer: status, result: fetches ? await client.jobResult(id) : status.result }
-  } catch (error) {
-    if (error instanceof SumeError) return { answer: error, result: null }
-    throw error
-  }
+): Promise<Answer> {
+  const answer = await (kind === 'job' ? client.jobStatus(id) : client.runStatus(id)).catch(
+    asSumeError,
+  )
+  if (answer instanceof SumeError) return { answer, result: null }
+  if (kind === 'run' || !hasEnded(kind, answer) || !hasResult(answer))
+    return { answer, result: answer.result }
+  const result = await client.jobResult(id).catch(asSumeError)
+  return result instanceof SumeError
+    ? { answer, result: null, withoutResult: result }
+    : { answer, result }
+}
+
+function asSumeError(error: unknown): SumeError {
+  if (error instanceof SumeError) return error
+  throw error
 }

@@ -19,7 +19,7 @@ const POLL_AFTER_MS = 120_000
  * @returns `true` for the call that wrote it, `false` when it was there.
  * @throws IntentProblem when it cannot be used; LedgerError `KEY_REUSED`, with both hashes, when the key is there for another submit.
  */
-export function reserve(
+export async function reserve(
   db: Db,
   intent: SubmitRequest,
   options: { webhookUrl?: string | undefined } = {},

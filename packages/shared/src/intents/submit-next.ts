@@ -82,10 +82,10 @@ async function submitLeased(
     const held = await postponeIntent(ledger, { key, token }, { delayMs, error })
     return { ...tried, ...said, outcome: held ? 'pending' : 'superseded', delayMs, pauseMs }
   }
-  const { sumeId, hit } = receipt
+  const { sumeId, kind: made, hit } = receipt
   try {
-    await attachIntent(ledger, key, sumeId, rules.pollAfterMs)
-    return { ...tried, sumeId, hit, outcome: 'submitted', pauseMs: 0 }
+    await attachIntent(ledger, key, sumeId, rules.pollAfterMs, made)
+    return { ...tried, kind: made, sumeId, hit, outcome: 'submitted', pauseMs: 0 }
   } catch (thrown) {
     // An id that cannot be this intent's: Sume broke its word. Sending it again would not mend that, so a person must look.
     if (!(thrown instanceof LedgerError)) throw thrown

@@ -37,6 +37,16 @@ test.each([301, 302, 307, 308, 408, 425, 429, 500, 502, 503, 504, 599])(
   },
 )
 
+test('after a try without a definite answer, a refusal of the caller leaves it open whether that one was paid', () => {
+  for (const status of [401, 402, 403]) {
+    expect(judge(refused(status), 1).state).toBe('rejected')
+    expect(judge(refused(status), 2)).toMatchObject({ state: 'pending', delayMs: 2000, pauseMs: 0 })
+  }
+  // These are about the submit itself, which would not have been refused had its key been known.
+  for (const status of [400, 404, 422])
+    expect(judge(refused(status), 2)).toMatchObject({ state: 'rejected' })
+})
+
 test("Sume's own word about a retry beats the status", () => {
   expect(judge(refused(503, { retryable: false })).state).toBe('rejected')
   expect(judge(refused(422, { retryable: true })).state).toBe('pending')

@@ -19,3 +19,10 @@ export async function rows<Row>(db: Db, sql: string, values: SqlValue[]): Promis
   const [result] = await db.execute<RowDataPacket[]>(sql, values)
   return result as Row[]
 }
+
+/** The same on a connection of a caller's own: whatever it is set to, rows are objects by the driver's types. */
+export async function rowsAnywhere<Row>(db: Db, sql: string, values: SqlValue[]): Promise<Row[]> {
+  const asObjects = { rowsAsArray: false, nestTables: false, typeCast: true } as const
+  const [result] = await db.execute<RowDataPacket[]>({ sql, ...asObjects }, values)
+  return result as Row[]
+}

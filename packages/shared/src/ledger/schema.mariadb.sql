@@ -68,11 +68,11 @@ CREATE TABLE `sume_intents` (
   PRIMARY KEY (`idempotency_key`),
   UNIQUE KEY `one_intent_per_sume_id` (`sume_id`),
   KEY `by_due` (`state`,`due_at`),
-  CONSTRAINT `intent_key` CHECK (`idempotency_key` <> ''),
-  CONSTRAINT `intent_path` CHECK (`path` like '/%'),
   CONSTRAINT `intent_kind` CHECK (`kind` in ('job','run')),
   CONSTRAINT `intent_state` CHECK (`state` in ('pending','submitted','conflict','rejected','settled','lost')),
-  CONSTRAINT `intent_id` CHECK (`state` in ('pending','conflict','rejected') or `sume_id` is not null)
+  CONSTRAINT `intent_id` CHECK (`state` in ('pending','conflict','rejected') or `sume_id` is not null),
+  CONSTRAINT `intent_key` CHECK (`idempotency_key` <> '' and !(`idempotency_key` regexp '[^!-~]')),
+  CONSTRAINT `intent_path` CHECK (`path` like '/%' and `path`  not like '//%' and !(`path` regexp '[^!-~]'))
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
 
 CREATE TABLE `sume_migrations` (

@@ -68,11 +68,11 @@ CREATE TABLE `sume_intents` (
   PRIMARY KEY (`idempotency_key`),
   UNIQUE KEY `one_intent_per_sume_id` (`sume_id`),
   KEY `by_due` (`state`,`due_at`),
-  CONSTRAINT `intent_id` CHECK (((`state` in (_utf8mb4'pending',_utf8mb4'conflict',_utf8mb4'rejected')) or (`sume_id` is not null))),
-  CONSTRAINT `intent_key` CHECK ((`idempotency_key` <> _utf8mb4'')),
-  CONSTRAINT `intent_kind` CHECK ((`kind` in (_utf8mb4'job',_utf8mb4'run'))),
-  CONSTRAINT `intent_path` CHECK ((`path` like _utf8mb4'/%')),
-  CONSTRAINT `intent_state` CHECK ((`state` in (_utf8mb4'pending',_utf8mb4'submitted',_utf8mb4'conflict',_utf8mb4'rejected',_utf8mb4'settled',_utf8mb4'lost')))
+  CONSTRAINT `intent_id` CHECK (((`state` in (_ascii'pending',_ascii'conflict',_ascii'rejected')) or (`sume_id` is not null))),
+  CONSTRAINT `intent_key` CHECK (((`idempotency_key` <> _utf8mb4'') and (not(regexp_like(`idempotency_key`,_utf8mb4'[^!-~]'))))),
+  CONSTRAINT `intent_kind` CHECK ((`kind` in (_ascii'job',_ascii'run'))),
+  CONSTRAINT `intent_path` CHECK (((`path` like _utf8mb4'/%') and (not((`path` like _utf8mb4'//%'))) and (not(regexp_like(`path`,_utf8mb4'[^!-~]'))))),
+  CONSTRAINT `intent_state` CHECK ((`state` in (_ascii'pending',_ascii'submitted',_ascii'conflict',_ascii'rejected',_ascii'settled',_ascii'lost')))
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
 
 CREATE TABLE `sume_migrations` (

@@ -22,6 +22,8 @@ export interface SumeOptions {
 export interface Receipt {
   /** `job_id` or `run_id`. */
   readonly sumeId: string
+  /** What it is, by the receipt itself. */
+  readonly kind: Kind
   /** The key had been used for the same submit before: this is the same job. */
   readonly hit: boolean
 }
@@ -173,12 +175,24 @@ function dataOf(text: string): Record<string, unknown> | unknown[] | null {
   }
 }
 
-/** The shape of a run's receipt is assumed: Sume has not published it. */
-function readReceipt(data: Record<string, unknown> | unknown[], kind: Kind): Receipt | string {
+const OTHER: Readonly<Record<Kind, Kind>> = { job: 'run', run: 'job' }
+
+/**
+ * The shape of a run's receipt is assumed: Sume has not published it. What it is a receipt of, it says itself; what was
+ * expected decides only where it names both.
+ */
+function readReceipt(data: Record<string, unknown> | unknown[], expected: Kind): Receipt | string {
   if (Array.isArray(data)) return 'its data is a list'
-  const id = kind === 'job' ? (objectOf(data, 'job')?.['id'] ?? data['request_id']) : data['run_id']
-  if (!isUsableId(id)) return `it has no usable ${kind === 'job' ? 'job' : 'run'} id`
-  return { sumeId: id, hit: data['idempotency_hit'] === true }
+  const hit = data['idempotency_hit'] === true
+  const jobId = objectOf(data, 'job')?.['id']
+  const runId = data['run_id']
+  const other = expected === 'run' ? jobId : runId
+  const own = expected === 'run' ? runId : jobId
+  const kind = own === undefined && other !== undefined ? OTHER[expected] : expected
+  // Where a job's receipt has no `job`, its request id is the job's.
+  const sumeId = own ?? other ?? (expected === 'job' ? data['request_id'] : undefined)
+  if (!isUsableId(sumeId)) return `it has no usable ${kind} id`
+  return { sumeId, kind, hit }
 }
 
 function readStatus(

@@ -1,12 +1,16 @@
+import type { Kind } from '../../envelope/index.ts'
 import type { Db } from '../db.ts'
 import { LedgerError } from '../errors.ts'
-import { changesOne, rows, type SqlValue } from '../rows.ts'
+import { changesOne, rowsAnywhere, type SqlValue } from '../rows.ts'
 
 /**
  * Writes down the id that Sume gave to an intent. Needs no lease: an id is the truth, whoever brings it
  * and however late, and the same id may be brought again.
  *
+ * One that only `adopt` has looked after is this intent's from now on.
+ *
  * @param pollAfterMs when the reconciler first asks about it, if no event has come by then.
+ * @param kind what the id is of, by Sume's answer; as the intent says, when it is not given.
  * @throws LedgerError `ID_OF_ANOTHER_INTENT`, `INTENT_HAS_ANOTHER_ID` or `NO_SUCH_INTENT`; nothing was changed.
  */
 export async function attachIntent(
@@ -14,17 +18,24 @@ export async function attachIntent(
   key: string,
   sumeId: string,
   pollAfterMs: number,
+  kind?: Kind,
 ): Promise<void> {
-  const attached = await guarded(
-    db,
-    `UPDATE sume_intents SET sume_id = ?, state = 'submitted', submitted_at = NOW(3), lease_token = NULL, leased_until = NULL,
-            last_error = NULL, error_code = NULL, error_request_id = NULL, due_at = NOW(3) + INTERVAL ? * 1000 MICROSECOND
-      WHERE idempotency_key = ? AND sume_id IS NULL`,
-    [sumeId, pollAfterMs, key],
-    sumeId,
-  )
+  const take = () =>
+    guarded(
+      db,
+      `UPDATE sume_intents SET sume_id = ?, kind = COALESCE(?, kind), state = 'submitted', submitted_at = NOW(3),
+              lease_token = NULL, leased_until = NULL, last_error = NULL, error_code = NULL, error_request_id = NULL,
+              due_at = NOW(3) + INTERVAL ? * 1000 MICROSECOND
+        WHERE idempotency_key = ? AND sume_id IS NULL`,
+      [sumeId, kind ?? null, pollAfterMs, key],
+      sumeId,
+    )
+  const attached = await take().catch(async (error: unknown) => {
+    if (error instanceof LedgerError && (await dropAdopted(db, sumeId))) return take()
+    throw error
+  })
   if (attached) return
-  const [there] = await rows<{ sume_id: string | null }>(
+  const [there] = await rowsAnywhere<{ sume_id: string | null }>(
     db,
     'SELECT sume_id FROM sume_intents WHERE idempotency_key = ? FOR UPDATE',
     [key],
@@ -38,6 +49,12 @@ export async function attachIntent(
     )
   }
 }
+
+/** An adopted job turns out to be an intent's own: its webhook was faster than the answer to its submit, and a person took it for a stranger. */
+const dropAdopted = (db: Db, sumeId: string): Promise<boolean> =>
+  changesOne(db, "DELETE FROM sume_intents WHERE sume_id = ? AND path = '/' AND body = 'null'", [
+    sumeId,
+  ])
 
 /**
  * Makes an intent for a job that was submitted elsewhere, so that the reconciler looks after it.

@@ -5,7 +5,7 @@ import type { Kind } from '../../envelope/index.ts'
  * - `pending`: not sent yet, or sent without a definite answer; the submitter sends it, with the same key and bytes each time.
  * - `submitted`: Sume has it under `sume_id`; its event is awaited.
  * - `conflict`: Sume knows the key with another body.
- * - `rejected`: Sume refused it for good, and made no job.
+ * - `rejected`: Sume refused it for good.
  * - `settled`: its event is in the ledger.
  * - `lost`: no outcome was known within the horizon; a webhook that still comes makes it `settled`.
  */

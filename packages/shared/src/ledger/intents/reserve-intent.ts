@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { Kind } from '../../envelope/index.ts'
 import type { Db } from '../db.ts'
 import { LedgerError } from '../errors.ts'
-import { affectedRows, rows } from '../rows.ts'
+import { affectedRows, rowsAnywhere } from '../rows.ts'
 
 /** A paid submit as it will be sent. */
 export interface NewIntent {
@@ -37,7 +37,7 @@ export async function reserveIntent(
   )
   if (affected === 1) return true
   // A locking read: a caller's older snapshot might not see the row yet.
-  const [there] = await rows<{ path: string; body: string; kind: Kind }>(
+  const [there] = await rowsAnywhere<{ path: string; body: string; kind: Kind }>(
     db,
     'SELECT path, body, kind FROM sume_intents WHERE idempotency_key = ? FOR UPDATE',
     [key],

@@ -35,6 +35,8 @@ export function databaseTrouble(thrown: unknown, env: Env): string {
   if (errno === 1049)
     return `${where} has no database of that name; make it (CREATE DATABASE …), then run: sume migrate`
   if (errno === 1054 || errno === 1146) return `${where} is not migrated; run: sume migrate`
+  if (errno === 1205)
+    return `${where}: a row is locked by another transaction; call it again, and where it stays so see SHOW ENGINE INNODB STATUS`
   return `${where} cannot do it now (${code ?? toError(thrown).name}); check that it runs and that DATABASE_URL names it`
 }
 

@@ -24,11 +24,13 @@ export async function operate<T>(cli: Cli, work: (deps: OperatorDeps) => Promise
 }
 
 const MAX_NAME = 128
+/** Its column takes more, and nobody reads more. */
+const MAX_WHY = 4000
 
 /** Who acts, and why: it becomes part of the event's story. */
 export const reviverOf = (cli: Cli, options: { by?: string; why?: string }): Reviver => ({
   by: (options.by ?? `${cli.user} (command line)`).slice(0, MAX_NAME),
-  why: options.why ?? null,
+  why: options.why?.slice(0, MAX_WHY) ?? null,
 })
 
 /** What a person should know when Redis did not take something. */

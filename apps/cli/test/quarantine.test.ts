@@ -59,6 +59,7 @@ test.each([
   [['show', 'ffff'], 'no body in quarantine begins with ffff'],
   [['show', 'xyz'], 'expected 4 to 64 hex digits'],
   [['replay'], 'expected bodies, or --all'],
+  [['replay', 'ffff', '--reason', 'x'], '--reason goes with --all'],
   [['list', '--limit', '0'], 'expected a whole number'],
   [['lst'], 'Did you mean list?'],
 ])('quarantine %j exits 1 and says what was expected', async (args, said) => {

@@ -142,12 +142,33 @@ test('stopped in the middle it says so, exits 1, and the same call does the rest
   )
 })
 
+test('a row that is locked by something else stops it, with what was done and what to do', async () => {
+  await dead('job_1')
+  await database.ledger.inTransaction(async (tx) => {
+    await tx.query("SELECT 1 FROM sume_events WHERE dedupe_key = 'job_1' FOR UPDATE")
+    const ran = await sume(['replay', '--dead', '--yes'], env)
+    expect(ran.code).toBe(1)
+    expect(ran.stderr).toContain('0 events were replayed before it failed')
+    expect(ran.stderr).toContain('a row is locked by another transaction; call it again')
+  })
+  expect((await sume(['replay', '--dead', '--yes'], env)).stdout).toBe('1 events replayed\n')
+})
+
+test('a reason may be long', async () => {
+  await dead('job_1')
+  const ran = await sume(['replay', 'job_1', '--why', 'x'.repeat(70_000)], env)
+  expect(ran.code).toBe(0)
+  expect((await replays('job_1'))[0]?.why).toHaveLength(4000)
+})
+
 test.each([
   [[], 'expected ids, or --dead'],
   [['job_1', '--dead'], 'not both'],
   [['--dead', '--done'], 'exclude each other'],
   [['--done'], 'needs --force'],
   [['--dead', '--since', 'yesterday'], 'expected how long ago'],
+  [['--dead', '--since', '2026-02-30'], 'expected how long ago'],
+  [['--dead', '--error', ''], 'an empty one would mean every event'],
   [['--dead', '--kind', 'jobs'], 'Allowed choices are job, run'],
   [['--deed'], 'Did you mean --dead?'],
 ])('replay %j exits 1 and says what was expected', async (args, said) => {

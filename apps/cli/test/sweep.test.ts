@@ -68,6 +68,16 @@ test('more than one batch is swept in one go, ERROR first', async () => {
   expect(swept.restored[0]?.dedupeKey).toBe('job_error')
 })
 
+test('what is due again before the last one’s turn is swept once: it ends, however many there are', async () => {
+  for (let n = 0; n < 1500; n += 50)
+    await Promise.all(Array.from({ length: 50 }, () => record(database.ledger, jobBody().body)))
+  await makeDue()
+  const { code, stdout } = await sume(['sweep', '--json'], { ...env, SWEEP_EVERY_MS: '100' })
+  expect(code).toBe(0)
+  const swept = JSON.parse(stdout) as { due: number; restored: { dedupeKey: string }[] }
+  expect(swept.due).toBe(1500)
+})
+
 test('Redis away exits 1, says so, and the event comes round again', async () => {
   await record(database.ledger, jobBody({ jobId: 'job_1' }).body)
   await makeDue()

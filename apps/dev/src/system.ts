@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { createWriteStream, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pid } from 'node:process'
-import { type Services, tieProcesses } from '@sume-inbox/services'
+import type { Services } from '@sume-inbox/services'
 import { type AppProcess, startApp } from '@sume-inbox/testing'
 
 const ROOT = join(import.meta.dirname, '../../..')
@@ -47,14 +47,12 @@ export async function startSystem(
     INTENTS_TOKEN: randomBytes(16).toString('hex'),
   }
   const started: [string, AppProcess][] = []
-  const tie = tieProcesses()
   const start = async (name: string, app: string, settings: Record<string, string> = env) => {
     const log = createWriteStream(join(FOLDER, `${name}.log`))
     const process = await startApp(app, settings, (text, line) => {
       log.write(`${text}\n`)
       if (line !== undefined) onLine(name, line)
     })
-    tie.add(process.pid)
     started.unshift([name, process])
     tell(`${name}: pid ${process.pid}`)
     return process
@@ -64,7 +62,6 @@ export async function startSystem(
     const codes = await Promise.all(
       started.map(async ([name, process]) => [name, await process.stop()] as const),
     )
-    await tie.close()
     return codes.filter(([, code]) => code !== 0).map(([name, code]) => `${name} (${code})`)
   }
   try {

@@ -54,12 +54,14 @@ async function run(name: string, argv: string[], env: NodeJS.ProcessEnv): Promis
 }
 
 /** Resolves at a signal, or when whoever started us is gone. */
-const stopped = (): Promise<void> =>
-  new Promise((resolve) => {
+function stopped(): Promise<void> {
+  return new Promise((resolve) => {
+    // Not `once`: a library that Docker's client brings ends the process at a signal that nobody else listens to.
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
-      process.once(signal, () => resolve())
+      process.on(signal, () => resolve())
     void parentGone().then(resolve)
   })
+}
 
 /** A SIGTERM to `npx` or `pnpm` ends them without a word to us. */
 function parentGone(): Promise<void> {

@@ -2,9 +2,12 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { type Tie, tieProcesses } from '@sume-inbox/services'
 import { waitFor } from './wait-for.ts'
 
 const MAX_LINES = 20_000
+/** What ends the processes when ours has ended, however it ended. */
+let tie: Tie | undefined
 const ROOT = join(import.meta.dirname, '../../..')
 
 /** A process of one of the apps, started as in production. */
@@ -43,7 +46,10 @@ export async function startApp(
       ...env,
     },
     stdio: ['ignore', 'pipe', 'pipe'],
+    // A Ctrl-C is for whoever started it, who may still need it; the tie ends it with us.
+    detached: true,
   })
+  if (child.pid !== undefined) (tie ??= tieProcesses()).add(child.pid)
   const lines: Record<string, unknown>[] = []
   const printed: string[] = []
   const keep = (text: string) => {

@@ -14,7 +14,9 @@ export function reportLines(report: SoakReport): string[] {
     ...counts(report.figures),
     `${count} faults`,
     ...counts(report.faults),
-    `slowest retry after a worker was killed: ${inSeconds(report.slowestRetryMs)}`,
+    report.slowestRetryMs === null
+      ? 'no worker was killed while it held an event'
+      : `slowest retry after a worker was killed: ${inSeconds(report.slowestRetryMs)}`,
     report.wrong.length === 0
       ? 'nothing lost, nothing doubled'
       : `${report.wrong.length} promises broken:`,

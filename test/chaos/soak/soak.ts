@@ -33,8 +33,8 @@ export interface SoakReport {
   readonly loadMs: number
   /** From the last event, with everything mended, until nothing was left to do. */
   readonly drainMs: number
-  /** From the kill of a worker to the next attempt of an event that it held. */
-  readonly slowestRetryMs: number
+  /** From the kill of a worker to the next attempt of an event that it held; `null` when no killed one held any. */
+  readonly slowestRetryMs: number | null
   /** What should not be; empty when every promise was kept. */
   readonly wrong: readonly string[]
 }
@@ -96,7 +96,8 @@ export async function soak(options: SoakOptions): Promise<SoakReport> {
   const stopping = AbortSignal.any([over.signal, ...(options.signal ? [options.signal] : [])])
   const makeInTurn = async () => {
     for (; ; faults++) {
-      await sleep(start + (faults + 1) * options.everyMs - performance.now(), undefined, {
+      const dueMs = start + (faults + 1) * options.everyMs - performance.now()
+      await sleep(Math.max(dueMs, 0), undefined, {
         signal: stopping,
       })
       const planned = planFault(options.seed, faults, kinds)

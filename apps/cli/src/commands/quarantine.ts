@@ -53,7 +53,8 @@ export const registerQuarantine: Register = (program, cli, done) => {
       )
       if (json === true) cli.out.json(bodies)
       else if (bodies.length === 0) cli.out.line('nothing in quarantine')
-      else
+      else {
+        if (bodies.length === limit) cli.out.note(`the latest ${limit}; --limit shows more`)
         cli.out.line(
           table(
             ['body', 'reason', 'bytes', 'deliveries', 'first seen', 'last seen'],
@@ -67,6 +68,7 @@ export const registerQuarantine: Register = (program, cli, done) => {
             ]),
           ),
         )
+      }
       done(EXIT.ok)
     })
 
@@ -105,6 +107,8 @@ export const registerQuarantine: Register = (program, cli, done) => {
     .action(async (names: string[], options: Options) => {
       if (names.length > 0 === (options.all === true))
         throw new CommandError('expected bodies, or --all')
+      if (options.reason !== undefined && options.all !== true)
+        throw new CommandError('--reason goes with --all, not with bodies')
       const told: Released[] = []
       const report = await operate(cli, async (deps) => {
         const bodies = options.all === true ? await all(deps.ledger, options.reason) : []

@@ -122,10 +122,17 @@ async function replayMatching(
 ): Promise<ExitCode> {
   const total = await countMatching(deps.ledger, filter)
   const progress = openProgress(cli.out)
+  let replayed = 0
   const report = await replayMany(deps, filter, {
     reviver: reviverOf(cli, options),
     signal: cli.stoppable(),
-    progress: ({ matched }) => progress(() => `${matched} of ${total}`),
+    progress: (so) => {
+      ;({ replayed } = so)
+      progress(() => `${so.matched} of ${total}`)
+    },
+  }).catch((error: unknown) => {
+    cli.out.note(`${replayed} events were replayed before it failed; call it again for the rest`)
+    throw error
   })
   if (options.json === true) cli.out.json(report)
   else {

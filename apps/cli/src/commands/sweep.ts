@@ -1,8 +1,9 @@
-import { leaseDue, stillClaimed } from '@sume-inbox/shared/ledger'
+import { countDue, leaseDue, stillClaimed } from '@sume-inbox/shared/ledger'
 import { type Lost, openRestorer } from '@sume-inbox/shared/queues'
 import { readEnv } from '@sume-inbox/shared/runtime'
 import { CommandError, EXIT } from '../cli.ts'
 import { redisTrouble } from '../explain.ts'
+import { openProgress } from '../progress.ts'
 import type { Register } from '../run.ts'
 import { sweepSettings } from '../settings.ts'
 import { withLedger } from '../with-ledger.ts'
@@ -45,8 +46,18 @@ export const registerSweep: Register = (program, cli, done) => {
         due: 0,
         restored: [],
       }
+      const stopping = cli.stoppable()
+      const progress = openProgress(cli.out)
+      const tell = () => {
+        if (options.json === true) return cli.out.json(swept)
+        for (const { dedupeKey, lost } of swept.restored)
+          cli.out.line(`put back ${dedupeKey}: ${WHY[lost]}`)
+        return cli.out.line(`${swept.due} due, ${swept.restored.length} put back`)
+      }
       try {
         await withLedger(config, async (ledger) => {
+          // What is swept is due again some time later: in a long sweep before the last one's turn. Once each is enough.
+          const { due: total } = await countDue(ledger)
           let taken: number
           do {
             const due = await leaseDue(ledger, BATCH, config.SWEEP_EVERY_MS)
@@ -58,6 +69,7 @@ export const registerSweep: Register = (program, cli, done) => {
                 throw error
               })
             const restored = await restorer.restore(events, still).catch((error: unknown) => {
+              if (swept.due > 0) tell()
               if (error === ofMysql) throw error
               throw new CommandError(
                 `${redisTrouble(error, cli.env)}. Nothing is lost: what was due comes round again`,
@@ -66,17 +78,14 @@ export const registerSweep: Register = (program, cli, done) => {
             taken = due.length
             swept.due += taken
             swept.restored.push(...restored)
-          } while (taken === BATCH)
+            progress(() => `${swept.due} of ${total}`)
+          } while (taken === BATCH && swept.due < total && !stopping.aborted)
         })
       } finally {
         await restorer.close()
       }
-      if (options.json === true) cli.out.json(swept)
-      else {
-        for (const { dedupeKey, lost } of swept.restored)
-          cli.out.line(`put back ${dedupeKey}: ${WHY[lost]}`)
-        cli.out.line(`${swept.due} due, ${swept.restored.length} put back`)
-      }
+      tell()
+      if (stopping.aborted) throw new CommandError('stopped; call it again for the rest')
       done(EXIT.ok)
     })
 }

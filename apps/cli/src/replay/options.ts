@@ -33,7 +33,13 @@ export function readMoment(text: string, now: () => number = Date.now): Date {
   const date = new Date(
     iso !== null && iso[1] !== undefined && iso[4] === undefined ? `${text}Z` : text,
   )
-  if (iso === null || Number.isNaN(date.getTime())) {
+  const day = new Date(text.slice(0, 10))
+  if (
+    iso === null ||
+    Number.isNaN(date.getTime()) ||
+    // The 30th of February would become the 2nd of March.
+    day.toISOString().slice(0, 10) !== text.slice(0, 10)
+  ) {
     throw new InvalidArgumentError(
       'expected how long ago (90s, 30m, 2h, 7d) or a time (2026-01-31, 2026-01-31T12:00Z)',
     )
@@ -57,6 +63,8 @@ export function readFilter(ids: readonly string[], options: ReplayOptions): Even
       throw new CommandError('give ids, or --dead or --done with filters, not both')
     return null
   }
+  if (error === '' || event === '')
+    throw new CommandError('--error and --event need a text: an empty one would mean every event')
   if (options.dead === true && options.done === true)
     throw new CommandError('--dead and --done exclude each other')
   if (options.dead !== true && options.done !== true)

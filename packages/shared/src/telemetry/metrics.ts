@@ -9,6 +9,10 @@ export type Metrics = Registry
 const DELIVERY_BUCKETS = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 2.5, 5]
 const ATTEMPT_BUCKETS = [0.01, 0.05, 0.25, 1, 5, 15, 60, 300]
 
+const RECEIPTS = ['accepted', 'duplicate', 'quarantined', 'unsigned', 'unavailable', 'failed']
+const OUTCOMES = ['done', 'retry', 'dead', 'snooze', 'lost']
+const LOST = ['missing', 'failed', 'completed', 'orphan']
+
 /**
  * Counts what happens inside this process, for Prometheus: the names are in docs/operating.md. Labels
  * come from small fixed sets only, never from ids or event names: those would grow without end.
@@ -98,6 +102,11 @@ export function countTelemetry(events: Events): Metrics {
     labelNames: ['where'],
     registers,
   })
+
+  // A series that begins with its first count has no rate of it: what somebody is woken by is there from the start.
+  for (const receipt of RECEIPTS) deliveries.inc({ receipt }, 0)
+  for (const outcome of OUTCOMES) attempts.inc({ outcome }, 0)
+  for (const lost of LOST) swept.inc({ lost }, 0)
 
   events.on('delivery:answered', ({ receipt, durationMs }) => {
     deliveries.inc({ receipt })

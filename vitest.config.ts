@@ -24,7 +24,7 @@ export default defineConfig({
         test: {
           name: 'integration',
           include: ['{apps,packages}/*/test/**/*.test.ts'],
-          testTimeout: 30_000,
+          testTimeout: 90_000,
           hookTimeout: 60_000,
         },
       },
@@ -47,7 +47,7 @@ export default defineConfig({
           testTimeout: 300_000,
           hookTimeout: 120_000,
           maxConcurrency: 12,
-          maxWorkers: 5,
+          maxWorkers: 3,
           sequence: { groupOrder: 1 },
         },
       },

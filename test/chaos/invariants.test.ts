@@ -18,7 +18,7 @@ beforeEach(async () => {
   sender = makeSender(() => [receiver.url()])
   await load(sender, { callers: 5, more: (sent) => sent < 20 })
   key = await sender.send()
-  await atRest(system, 30_000)
+  await atRest(system, 60_000)
 })
 afterEach(() => system[Symbol.asyncDispose]())
 

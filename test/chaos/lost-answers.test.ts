@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { servers } from '@sume-inbox/testing'
 import { expect, test } from 'vitest'
 import { atRest, violations } from './invariants.ts'
+import type { Member } from './member.ts'
 import { makeSender } from './sender.ts'
 import { openSystem } from './system.ts'
 
@@ -9,6 +10,8 @@ interface Case {
   readonly statement: string
   /** Some of its SQL. */
   readonly sql: string
+  /** Some of the statement's before it, where its own SQL is not enough to know it. */
+  readonly after?: string
   /** What the follow-up does. */
   readonly told: Record<string, unknown>
   readonly runs: number
@@ -63,29 +66,39 @@ const CASES: Case[] = [
   {
     statement: 'commit of complete',
     sql: 'COMMIT',
+    after: 'INSERT INTO effects',
     told: {},
     runs: 1,
     attempts: 1,
   },
 ]
 
+async function loseAnswer(mysql: Member['mysql'], sql: string, after: string | undefined) {
+  if (after === undefined) return mysql.loseAnswer(sql)
+  const before = mysql.hold(after)
+  await before.reached
+  const lost = before.sameConnection.loseAnswer(sql)
+  before.release()
+  return lost
+}
+
 test.concurrent.each(CASES)(
   'the answer to a worker’s $statement lost, and the worker lives',
-  async ({ sql, told, runs, attempts }) => {
+  async ({ sql, after, told, runs, attempts }) => {
     await using system = await openSystem(servers(), { LEASE_MS: '900', BACKOFF_MS: '50' })
     const receiver = await system.start('receiver')
     const sender = makeSender(() => [receiver.url()])
     // No sweep: its statements are not the ones meant.
     const worker = await system.start('worker', { SWEEP_EVERY_MS: '3600000' })
     await sender.send()
-    await atRest(system, 30_000)
+    await atRest(system, 60_000)
 
     const key = `job_${randomUUID()}`
-    const lost = worker.mysql.loseAnswer(sql)
+    const lost = loseAnswer(worker.mysql, sql, after)
     await sender.send({ jobId: key, ...told })
     await lost
     expect(await system.reached(key, 'done')).toMatchObject({ attempts })
-    await atRest(system, 30_000)
+    await atRest(system, 60_000)
     expect(system.runs.started(key)).toHaveLength(runs)
     expect(await violations(system, sender.accepted)).toEqual([])
   },

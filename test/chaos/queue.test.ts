@@ -88,7 +88,7 @@ test.each(LOST)(
     for (const key of keys) await lose(key)
     const worker = await system.start('worker')
     for (const key of keys) await system.reached(key, 'done')
-    await atRest(system, 30_000)
+    await atRest(system, 60_000)
     expect(await system.swept()).toBe(keys.length)
     expect(system.runs.started().map(({ pid }) => pid)).toEqual(keys.map(() => worker.pid()))
     expect(await violations(system, accepted)).toEqual([])

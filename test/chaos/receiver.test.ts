@@ -36,7 +36,7 @@ test('killed between commit and enqueue: done once, although nobody delivers it 
   await system.start('worker')
   await system.reached(key, 'done')
   expect(system.runs.started(key)).toHaveLength(1)
-  await atRest(system, 30_000)
+  await atRest(system, 60_000)
   expect(await violations(system, sender.accepted)).toEqual([])
 })
 
@@ -50,7 +50,7 @@ test('killed before its insert reached MySQL: nothing is accepted, and the next 
   await receiver.start()
   await system.start('worker')
   expect(await deliver(receiver.url(), body)).toMatchObject({ answer: { receipt: 'accepted' } })
-  await atRest(system, 30_000)
+  await atRest(system, 60_000)
   expect(await violations(system, sender.accepted)).toEqual([])
 })
 
@@ -62,7 +62,7 @@ test('the answer of the insert lost: the next try is a duplicate, and it is foll
   expect(await deliver(receiver.url(), body)).toMatchObject({ answer: { receipt: 'duplicate' } })
   await system.start('worker')
   expect(await system.reached(key, 'done')).toMatchObject({ deliveries: 2, attempts: 1 })
-  await atRest(system, 30_000)
+  await atRest(system, 60_000)
   expect(system.runs.started(key)).toHaveLength(1)
   expect(await violations(system, sender.accepted)).toEqual([])
 })
@@ -76,7 +76,7 @@ test('frozen while deliveries come: they go to the other one, and what it held i
   receiver.thaw()
   await frozen
   await system.start('worker')
-  await atRest(system, 30_000)
+  await atRest(system, 60_000)
   expect(await violations(system, all.accepted)).toEqual([])
   expect(system.runs.started()).toHaveLength(21)
 })

@@ -38,7 +38,8 @@ export async function openSystem(
   on: Pick<Services, 'databaseUrl' | 'redisUrl'>,
   settings: Record<string, string> = {},
 ): Promise<System> {
-  const database = await openTestDatabase({ serverUrl: on.databaseUrl })
+  // The test's own statements are many, and no part of what is tested.
+  const database = await openTestDatabase({ serverUrl: on.databaseUrl, timeoutMs: 30_000 })
   await makeLedgerLog(database)
   const prefix = testPrefix()
   const runs = openRuns()

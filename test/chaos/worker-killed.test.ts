@@ -28,11 +28,14 @@ const noted =
       system.runs.steps().some((line) => line.key === key && line.step === step),
     )
 
-/** The COMMIT of `complete`, and no sweep's: when its write has come. */
-const commit = async (worker: Member, then: (mysql: Member['mysql']) => Promise<void>) => {
+/** The COMMIT of `complete`, and no service's: the one that follows its write. */
+const commit = async (
+  worker: Member,
+  then: (mysql: ReturnType<Member['mysql']['hold']>['sameConnection']) => Promise<void>,
+) => {
   const write = worker.mysql.hold('INSERT INTO effects')
   await write.reached
-  const committed = then(worker.mysql)
+  const committed = then(write.sameConnection)
   write.release()
   await committed
 }

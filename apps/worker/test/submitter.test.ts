@@ -324,7 +324,10 @@ test('SIGKILL between Sume’s answer and attach: the next worker sends the same
   await using next = await workerProcess(bench.databaseUrl)
   const row = await reached(key, 'submitted')
   expect(await paidFor(key)).toMatchObject([{ id: row.sume_id }])
-  expect(next.lines.find((line) => line['msg'] === 'intent submitted')).toMatchObject({ hit: true })
+  const told = await waitFor('it to be told', () =>
+    next.lines.find((line) => line['msg'] === 'intent submitted'),
+  )
+  expect(told).toMatchObject({ hit: true })
 })
 
 test('without an API key a worker says so, and sends nothing', async () => {

@@ -39,10 +39,14 @@ interface Hold {
   readonly reached: Promise<void>
   /** Lets it through, with what came after it. */
   release(): void
+  /** The same for a later request on its connection only: of the same transaction, say. */
+  readonly sameConnection: Pick<TcpProxy, 'hold' | 'loseAnswer'>
 }
 
 interface Watch {
   readonly text: string
+  /** Requests of this connection only. */
+  readonly on: () => Connection | 'any' | undefined
   /** What becomes of the request on this connection. */
   take(connection: Connection, bytes: Buffer): void
 }
@@ -100,7 +104,9 @@ export async function openTcpProxy(targetUrl: string): Promise<TcpProxy> {
         return
       }
       const text = reader.request(bytes)
-      const watch = [...watches].find((watching) => text.includes(watching.text))
+      const watch = [...watches].find(
+        ({ on, text: part }) => text.includes(part) && ['any', connection].includes(on() ?? ''),
+      )
       if (watch === undefined) {
         forward(upstream, bytes)
         return
@@ -144,6 +150,46 @@ export async function openTcpProxy(targetUrl: string): Promise<TcpProxy> {
     limit = bytes
     for (const connection of connections) connection.left = bytes
   }
+  const loseAnswer = (text: string, on: Watch['on']) =>
+    new Promise<void>((resolve) => {
+      watches.add({
+        text,
+        on,
+        take(connection, bytes) {
+          connection.lost = resolve
+          connection.upstream.write(bytes)
+        },
+      })
+    })
+  const hold = (text: string, on: Watch['on']): Hold => {
+    const { promise: reached, resolve } = Promise.withResolvers<void>()
+    let held: Connection | undefined
+    const watch: Watch = {
+      text,
+      on,
+      take(connection, bytes) {
+        held = connection
+        connection.held = [bytes]
+        resolve()
+      },
+    }
+    watches.add(watch)
+    const onHeld = () => held
+    return {
+      reached,
+      release: () => {
+        watches.delete(watch)
+        if (held === undefined) return
+        for (const kept of held.held ?? []) forward(held.upstream, kept)
+        held.held = undefined
+      },
+      sameConnection: {
+        hold: (next) => hold(next, onHeld),
+        loseAnswer: (next) => loseAnswer(next, onHeld),
+      },
+    }
+  }
+  const anywhere = () => 'any' as const
   return {
     port,
     url: url.href,
@@ -167,39 +213,8 @@ export async function openTcpProxy(targetUrl: string): Promise<TcpProxy> {
       delayMs = 0
       limitAll(Number.POSITIVE_INFINITY)
     },
-    loseAnswer: (text) =>
-      new Promise<void>((resolve) => {
-        watches.add({
-          text,
-          take(connection, bytes) {
-            connection.lost = resolve
-            connection.upstream.write(bytes)
-          },
-        })
-      }),
-    hold(text) {
-      const { promise: reached, resolve } = Promise.withResolvers<void>()
-      let release = () => undefined as void
-      const watch: Watch = {
-        text,
-        take(connection, bytes) {
-          connection.held = [bytes]
-          release = () => {
-            for (const kept of connection.held ?? []) forward(connection.upstream, kept)
-            connection.held = undefined
-          }
-          resolve()
-        },
-      }
-      watches.add(watch)
-      return {
-        reached,
-        release: () => {
-          watches.delete(watch)
-          release()
-        },
-      }
-    },
+    loseAnswer: (text) => loseAnswer(text, anywhere),
+    hold: (text) => hold(text, anywhere),
     async close() {
       cut()
       server.close()

@@ -9,7 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 export async function waitFor<T>(
   what: string,
   look: () => Promise<T | undefined | null | false> | T | undefined | null | false,
-  timeoutMs = 30_000,
+  timeoutMs = 60_000,
 ): Promise<T> {
   const end = performance.now() + timeoutMs
   let last: unknown

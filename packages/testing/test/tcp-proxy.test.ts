@@ -50,6 +50,23 @@ test('other requests pass while one is waited for, and the loss happens once', a
   expect(await rows()).toBe(1)
 })
 
+test('what follows on the connection of a held request is told from the same on another one', async () => {
+  const { through, insert, rows, table } = await openMysql()
+  const other = await mysql.createConnection({ uri: proxy.url })
+  const held = proxy.hold(`INSERT INTO ${table}`)
+  await through.query('START TRANSACTION')
+  const inserted = insert(1)
+  await held.reached
+  const lost = held.sameConnection.loseAnswer('COMMIT')
+  await other.query('COMMIT')
+  held.release()
+  await inserted
+  await expect(through.query('COMMIT')).rejects.toThrow(/closed|lost|reset/i)
+  await lost
+  expect(await rows()).toBe(1)
+  await other.end()
+})
+
 test('a held request reaches nobody until it is released', async () => {
   const { through, insert, rows, table } = await openMysql()
   const held = proxy.hold(`INSERT INTO ${table}`)

@@ -69,5 +69,7 @@ export const registerSubmit: Register = (program, cli, done) => {
 function readSeconds(word: string): number {
   const seconds = Number(word)
   if (/^\d{1,6}$/.test(word) && seconds >= 1) return seconds
-  throw new InvalidArgumentError('Expected a whole number of seconds from 1 to 999999.')
+  throw new InvalidArgumentError(
+    'Expected a whole number of seconds from 1 to 999999; a file goes before --wait.',
+  )
 }

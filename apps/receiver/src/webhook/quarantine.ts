@@ -12,8 +12,10 @@ export interface Quarantine {
 /** Opens the quarantine: bounded, the bodies seen last stay. */
 export function openQuarantine(db: Db, maxRows: number, events: Events): Quarantine {
   let trimming = false
+  let again = false
   const trim = async () => {
-    // Several at once would only wait for each other's locks.
+    // Several at once would only wait for each other's locks. One that is under way may not have seen this body.
+    again = trimming
     if (trimming) return
     trimming = true
     try {
@@ -23,6 +25,7 @@ export function openQuarantine(db: Db, maxRows: number, events: Events): Quarant
     } finally {
       trimming = false
     }
+    if (again) void trim()
   }
   return {
     async keep(body, reason) {
